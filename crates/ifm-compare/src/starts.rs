@@ -6,7 +6,7 @@
 use ifm_core::{Manifest, StartUp};
 use ifm_metrics::stat::Estimate;
 use ifm_metrics::stat::{Scale, center, center_interval};
-use ifm_results::survey::{CONFIDENCE, REPEATS_MIN, factor_words};
+use ifm_results::{CONFIDENCE, REPEATS_MIN, factor_words};
 use std::collections::BTreeMap;
 
 /// Seconds until something, over the starts that reached it.

@@ -8,7 +8,7 @@ use ifm_core::{Metric, Sheet};
 use ifm_metrics::level::Load as Asked;
 use ifm_metrics::tpot::TPOT_ESTIMATED;
 use ifm_report::ReportModel;
-use ifm_results::survey::{Point, Survey};
+use ifm_results::{Point, Results};
 use ifm_sim::{Load, Observation, Span, Statistic};
 
 const MS_PER_S: f64 = 1e3;
@@ -66,9 +66,9 @@ pub fn rows(runs: &[ReportModel], sheets: &[Sheet], given: Option<(f64, f64)>) -
         all.extend(of_run(run));
     }
     for sheet in sheets {
-        let survey = Survey::of_sheets(std::slice::from_ref(sheet));
+        let results = Results::of_sheets(std::slice::from_ref(sheet));
         let name = sheet.source.name.clone();
-        let points = survey.measured(PartKind::Serving).filter(|point| is_measured(point));
+        let points = results.measured(PartKind::Serving).filter(|point| is_measured(point));
         all.extend(points.filter_map(|point| {
             let lengths = told_lengths(point).or(both(point.lengths())).or(given)?;
             let load = asked_load(point, None).or_else(|| strategy(point, lengths.0))?;
@@ -83,9 +83,9 @@ pub fn of_run(run: &ReportModel) -> Vec<MeasuredRow> {
     if run.manifest.predicted.is_some() {
         return Vec::new();
     }
-    let survey = Survey::of_run(&run.manifest, &run.summary);
+    let results = Results::of_run(&run.manifest, &run.summary);
     let levels = || run.summary.levels.iter().filter(|level| level.is_result());
-    let each = survey.points.iter().filter_map(|point| {
+    let each = results.points.iter().filter_map(|point| {
         let number = point.place.pointer.as_deref()?.rsplit('/').next()?.parse::<u16>().ok()?;
         let level = levels().find(|level| level.level == number)?;
         // The server's count, template included, takes precedence over the requested length.
@@ -176,8 +176,8 @@ fn row(from: &str, point: &Point, lengths: (f64, f64), load: Load) -> Option<Mea
     if first.is_none() && gap.is_none() {
         return None;
     }
-    let seconds = |reading: &ifm_results::survey::Reading| reading.value / MS_PER_S;
-    let error = |reading: &ifm_results::survey::Reading| {
+    let seconds = |reading: &ifm_results::Stat| reading.value / MS_PER_S;
+    let error = |reading: &ifm_results::Stat| {
         let width = reading.high? - reading.low?;
         Some(width / 2.0 / HALF_95 / reading.value).filter(|error| error.is_finite())
     };

@@ -4,7 +4,7 @@
 //! how a number is written, see `format`.
 
 use crate::format::{count, meant, number, plain, span};
-use ifm_compare::comparison::{Member, SurveyEvidence};
+use ifm_compare::comparison::{Member, ResultsEvidence};
 use ifm_core::spec::{ArrivalLaw, ArrivalSpec, RateStretch};
 use ifm_core::words::plural;
 use ifm_core::{Manifest, RunData};
@@ -75,7 +75,7 @@ impl ReportModel {
     /// The same where documents of these tools are reported too, by whose definitions the run is
     /// compared with them.
     pub fn beside_documents(run: &RunData, summary: RunSummary, tools: &[String]) -> ReportModel {
-        let evidence = SurveyEvidence::member(run, &summary, tools);
+        let evidence = ResultsEvidence::member(run, &summary, tools);
         let measured = measured_by_level(&run.requests);
         let vllm_lines = VllmLines::default();
         let vllm = vllm_blocks(&summary, &measured, &vllm_lines);

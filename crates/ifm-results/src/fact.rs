@@ -2,7 +2,7 @@
 //! numbers, and by which runs are recognized as repeats.
 //!
 //! Not here: two sides and the facts of documents, see [`comparison`](ifm_compare::comparison), and
-//! which runs are repeats, see [`survey`](crate::survey).
+//! which runs are repeats, see [`results`](crate::results).
 
 use ifm_core::sheet::key;
 use ifm_core::{Manifest, Prediction};

@@ -1,6 +1,6 @@
 //! Points made up for tests.
 
-use crate::survey::{Point, Reading, Survey};
+use crate::{Point, Results, Stat};
 use ifm_core::Metric;
 use ifm_core::sheet::kernel::{KERNEL, MASK, PASS};
 use ifm_core::sheet::{Factors, PartKind, Place, RowRole, Statistic, StdKind, key};
@@ -8,9 +8,9 @@ use ifm_metrics::level::Load;
 use ifm_metrics::slo::VerdictState;
 
 /// A row of a document, without anything that it need not have.
-pub fn point(kind: PartKind, setting: Factors, readings: Vec<Reading>) -> Point {
+pub fn point(kind: PartKind, setting: Factors, stats: Vec<Stat>) -> Point {
     Point {
-        origin: 0,
+        source: 0,
         part: 0,
         kind,
         role: RowRole::Measured,
@@ -19,7 +19,7 @@ pub fn point(kind: PartKind, setting: Factors, readings: Vec<Reading>) -> Point 
         setting,
         load: None,
         repeat: None,
-        readings,
+        stats,
         verdict: VerdictState::Unknown,
         searched: None,
         gpus: None,
@@ -36,7 +36,7 @@ pub fn repeat(users: u32, repeat: u32, output: f64) -> Point {
         ..point(
             PartKind::StaticBatch,
             Factors::default().with(key::MODEL, "m"),
-            vec![Reading::new(Metric::OutputRate, Statistic::Value, output)],
+            vec![Stat::new(Metric::OutputRate, Statistic::Value, output)],
         )
     }
 }
@@ -47,13 +47,13 @@ pub fn level((users, rate, ttft, itl, tokens): (u32, f64, f64, f64, f64)) -> Poi
     let value = Statistic::Value;
     let mut point = Point {
         kind: PartKind::Serving,
-        readings: vec![
-            Reading::new(Metric::RequestsOk, value, 1000.0),
-            Reading::new(Metric::InputTokens, value, 214_316.0),
-            Reading::new(Metric::OutputTokens, value, tokens),
-            Reading::new(Metric::RequestRate, value, rate),
-            Reading::new(Metric::Ttft, Statistic::Mean, ttft),
-            Reading::new(Metric::Itl, Statistic::Mean, itl),
+        stats: vec![
+            Stat::new(Metric::RequestsOk, value, 1000.0),
+            Stat::new(Metric::InputTokens, value, 214_316.0),
+            Stat::new(Metric::OutputTokens, value, tokens),
+            Stat::new(Metric::RequestRate, value, rate),
+            Stat::new(Metric::Ttft, Statistic::Mean, ttft),
+            Stat::new(Metric::Itl, Statistic::Mean, itl),
         ],
         ..repeat(users, 1, 0.0)
     };
@@ -62,13 +62,13 @@ pub fn level((users, rate, ttft, itl, tokens): (u32, f64, f64, f64, f64)) -> Poi
 }
 
 /// Three levels of that sweep.
-pub fn sweep() -> Survey {
+pub fn sweep() -> Results {
     let levels = [
         (32, 11.86, 62.26, 26.17, 91_928.0),
         (128, 28.09, 84.11, 32.09, 90_886.0),
         (512, 37.30, 430.01, 47.72, 92_521.0),
     ];
-    Survey { origins: Vec::new(), points: levels.map(level).to_vec() }
+    Results { sources: Vec::new(), points: levels.map(level).to_vec() }
 }
 
 /// Forward times in ms of a mask, and its sparsity: figures of a published note.
@@ -80,12 +80,12 @@ pub fn mask(part: usize, name: &str, sparsity: f64, times: [f64; 3]) -> Vec<Poin
         part,
         load: None,
         setting: setting.clone().with(KERNEL, kernel).with(PASS, "forward"),
-        readings: vec![Reading::new(Metric::Kernel, Statistic::Value, ms)],
+        stats: vec![Stat::new(Metric::Kernel, Statistic::Value, ms)],
         ..repeat(1, 1, 0.0)
     };
     let mut points: Vec<Point> = kernels.into_iter().zip(times).map(time).collect();
     points.push(Point {
-        readings: vec![Reading::new(Metric::Sparsity, Statistic::Value, sparsity)],
+        stats: vec![Stat::new(Metric::Sparsity, Statistic::Value, sparsity)],
         text: Some("██░░\n  ██".to_owned()),
         setting: setting.clone(),
         ..time(("", 0.0))
@@ -103,9 +103,9 @@ pub fn engine(limit_w: u32, rate: f64) -> Point {
             .with(key::MODEL, "llama 7B Q4_0")
             .with(key::TEST, "tg128")
             .with(key::POWER_LIMIT_W, limit_w),
-        readings: vec![
-            Reading::new(Metric::DecodeRate, Statistic::Mean, rate),
-            Reading::new(Metric::DecodeRate, Statistic::Std(StdKind::Sample), 0.5),
+        stats: vec![
+            Stat::new(Metric::DecodeRate, Statistic::Mean, rate),
+            Stat::new(Metric::DecodeRate, Statistic::Std(StdKind::Sample), 0.5),
         ],
         ..repeat(1, 1, 0.0)
     }
@@ -115,7 +115,7 @@ pub fn engine(limit_w: u32, rate: f64) -> Point {
 /// and the total rate that goes with it.
 pub fn batch(name: &str, (size, input, output): (u32, u32, u32), repeat: u32, rate: f64) -> Point {
     let total = rate * f64::from(input + output) / f64::from(output);
-    let reading = |quantity, value| Reading::new(quantity, Statistic::Value, value);
+    let reading = |quantity, value| Stat::new(quantity, Statistic::Value, value);
     Point {
         label: Some(format!("{name}_run{repeat}")),
         repeat: Some(repeat),
@@ -136,9 +136,9 @@ pub fn repeats(name: &str, asked: (u32, u32, u32), rates: &[f64]) -> Vec<Point> 
     (1..).zip(rates).map(|(repeat, rate)| batch(name, asked, repeat, *rate)).collect()
 }
 
-/// The survey of points.
-pub fn survey(points: &[Point]) -> Survey {
-    Survey { origins: Vec::new(), points: points.to_vec() }
+/// The results of points.
+pub fn results(points: &[Point]) -> Results {
+    Results { sources: Vec::new(), points: points.to_vec() }
 }
 
 /// Repeats of a batch with output rate and latency, s; the total rate follows from the latency.
@@ -150,8 +150,8 @@ pub fn timed(
     let point = |(repeat, (rate, latency_s)): (u32, &(f64, f64))| {
         let mut point = batch(name, (size, input, output), repeat, *rate);
         let total = f64::from(size * (input + output)) / latency_s;
-        let reading = |quantity, value| Reading::new(quantity, Statistic::Value, value);
-        point.readings = vec![
+        let reading = |quantity, value| Stat::new(quantity, Statistic::Value, value);
+        point.stats = vec![
             reading(Metric::OutputRate, *rate),
             reading(Metric::TotalRate, total),
             reading(Metric::E2e, latency_s * 1e3),

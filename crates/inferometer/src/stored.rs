@@ -7,7 +7,7 @@ use crate::terminal;
 use ifm_core::words::counted;
 use ifm_core::{Manifest, RunData};
 use ifm_report::ReportModel;
-use ifm_results::survey::{are_repeats, setup_differences};
+use ifm_results::{are_repeats, setup_differences};
 use ifm_store::{FindError, Import, NAME_LENGTH_MAX, RunEntry, Store};
 
 /// Finds a run by what the user typed.

@@ -1,14 +1,14 @@
 //! The largest load inside a latency target, on both sides: capacity at equal latency.
 //!
 //! It is the one of [`Fitting`]: a measured load, found as for a run or a report by itself. Nothing is
-//! interpolated. Not here: the judging of a load, see `survey/fitting.rs`.
+//! interpolated. Not here: the judging of a load, see `results/fitting.rs`.
 
 use super::measure::Measure;
 use super::side::{AtLoad, Side};
 use ifm_core::spec::SloSpec;
 use ifm_metrics::answer::UsersState;
 use ifm_metrics::level::Load;
-use ifm_results::survey::{Fitting, Miss, fitting_of_points};
+use ifm_results::{Fitting, Miss, fitting_of_points};
 
 ifm_core::vocabulary! {
     /// What is known of a side's capacity.

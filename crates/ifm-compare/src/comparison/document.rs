@@ -19,7 +19,7 @@ use ifm_metrics::RunSummary;
 use ifm_metrics::definitions::{Definitions, sheet};
 use ifm_metrics::disturbance::Disturbance;
 use ifm_results::fact::{DifferenceKind, Fact, NUMBERS};
-use ifm_results::survey::{Point, Reading, Survey};
+use ifm_results::{Point, Results, Stat};
 use serde::Deserialize;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -171,13 +171,13 @@ pub(super) fn sample_of_point(point: &Point, wanted: &[Measure]) -> LevelSample 
 
 /// The measured rows, each with what distinguishes it from the others.
 fn levels(sheet: &Sheet) -> Vec<Level<'_>> {
-    let survey = Survey::of_sheets(std::slice::from_ref(sheet));
+    let results = Results::of_sheets(std::slice::from_ref(sheet));
     let tool = sheet.source.tool.as_deref();
     let rows = sheet.parts.iter().flat_map(|part| {
         let tool = part.tool.as_deref().or(tool);
         part.rows.iter().map(move |row| (row, tool))
     });
-    let measured = survey.points.into_iter().zip(rows).filter(|(point, (row, _))| {
+    let measured = results.points.into_iter().zip(rows).filter(|(point, (row, _))| {
         point.role == RowRole::Measured && !(row.figures.is_empty() && row.requests.is_empty())
     });
     let mut levels: Vec<Level> = measured
@@ -331,7 +331,7 @@ impl Level<'_> {
         // Metrics without a quantity, such as the time in a queue, are in no document.
         measure.figure()?;
         let reading = self.reading(measure);
-        let by = |reading: &Reading| By::of(&reading.definition, self.tool);
+        let by = |reading: &Stat| By::of(&reading.definition, self.tool);
         if let Some((column, reading)) = requests.column(measure, &self.point, reading) {
             return Some(Told { measure, by: reading.map_or(By::Unstated, by), column });
         }
@@ -342,14 +342,14 @@ impl Level<'_> {
             value: value * scale,
             error: error.map(|(error, freedom)| (error * scale, freedom)),
             n,
-            is_uncounted: n.is_none() && self.deviation(reading.quantity).is_some(),
+            is_uncounted: n.is_none() && self.deviation(reading.metric).is_some(),
             is_of_requests: self.point.kind == PartKind::Serving,
         };
         Some(Told { measure, by: by(reading), column: Column::Stated(stated) })
     }
 
     /// The reading of a measure. A single number to us may be a mean to a tool.
-    fn reading(&self, measure: Measure) -> Option<&Reading> {
+    fn reading(&self, measure: Measure) -> Option<&Stat> {
         let (quantity, statistic) = measure.figure()?;
         let found = self.point.reading(quantity, statistic);
         let single =
@@ -360,11 +360,11 @@ impl Level<'_> {
     /// The standard error of a mean, `s / sqrt(n)`, with its degrees of freedom; and the number of
     /// values. What one request brings goes together, gaps and tokens, so that no more values are
     /// independent of each other than there are requests.
-    fn error(&self, reading: &Reading) -> (Option<(f64, f64)>, Option<u64>) {
+    fn error(&self, reading: &Stat) -> (Option<(f64, f64)>, Option<u64>) {
         if reading.statistic != Statistic::Mean {
             return (None, reading.n);
         }
-        let quantity = &reading.quantity;
+        let quantity = &reading.metric;
         let requests = self.point.value(Metric::RequestsOk, Statistic::Value);
         let requests = requests.filter(|ok| *ok >= 1.0).map(|ok| ok as u64);
         let is_single = matches!(quantity, Metric::Ttft | Metric::Ttfat | Metric::E2e);

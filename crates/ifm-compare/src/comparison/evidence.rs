@@ -499,7 +499,7 @@ impl Rate {
 
 impl PooledPercentile {
     /// Independent values that would tell the share as surely: `p (1 - p) / error^2`, where
-    /// dependence in time multiplies the variance. Source: Kish, "Survey Sampling"
+    /// dependence in time multiplies the variance. Source: Kish, "Results Sampling"
     /// (1965).
     fn n_in_effect(&self, inflation: f64) -> f64 {
         let all = whole(&self.count).sum::<f64>();

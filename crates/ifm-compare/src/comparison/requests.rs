@@ -12,10 +12,8 @@ use ifm_core::sheet::{Row, SheetRequest, Statistic};
 use ifm_metrics::level::Load;
 use ifm_metrics::stat::blocks::strong_inflation;
 use ifm_metrics::stat::welch::Moments;
-use ifm_results::survey::request_times::{
-    Of, after_first, end_by_tokens, in_order, is_near, values,
-};
-use ifm_results::survey::{Point, Reading};
+use ifm_results::request_times::{Of, after_first, end_by_tokens, in_order, is_near, values};
+use ifm_results::{Point, Stat};
 
 const NS_PER_MS: f64 = 1e6;
 
@@ -52,8 +50,8 @@ impl<'a> Requests<'a> {
         &self,
         measure: Measure,
         point: &'p Point,
-        reading: Option<&'p Reading>,
-    ) -> Option<(Column, Option<&'p Reading>)> {
+        reading: Option<&'p Stat>,
+    ) -> Option<(Column, Option<&'p Stat>)> {
         if self.good.is_empty() {
             return None;
         }
@@ -65,7 +63,7 @@ impl<'a> Requests<'a> {
             _ if measure.over == Over::Value => None,
             _ => {
                 let (quantity, _) = measure.figure()?;
-                let stated: Vec<&Reading> = [Statistic::Mean, Statistic::Median]
+                let stated: Vec<&Stat> = [Statistic::Mean, Statistic::Median]
                     .into_iter()
                     .filter_map(|statistic| point.reading(quantity, statistic))
                     .collect();
@@ -83,7 +81,7 @@ impl<'a> Requests<'a> {
 
     /// All gaps of all answers, where the mean that is stated is theirs: between pieces, or between
     /// tokens.
-    fn gaps(&self, stated: &Reading) -> Option<Column> {
+    fn gaps(&self, stated: &Stat) -> Option<Column> {
         let between_tokens: Of = after_first;
         let between_pieces: Of = |request| request.gaps.map(f64::from);
         [between_pieces, between_tokens].into_iter().find_map(|number| {

@@ -17,7 +17,7 @@ use ifm_metrics::RunSummary;
 use ifm_metrics::level::{LevelSummary, Load, measured_by_level};
 use ifm_metrics::warning::{Severity, Warning};
 use ifm_results::fact::{Fact, NUMBERS, asked_of, drafts, facts_of};
-use ifm_results::survey::{Point, Survey};
+use ifm_results::{Point, Results};
 use std::collections::BTreeSet;
 
 /// The stored data of one run or document: its head, and a column for each measure at each level.
@@ -171,7 +171,7 @@ impl Member {
             doubts: [suspect.map(|health| health.reasons.join("; ")), partial, None],
             warnings: summary.warnings.iter().filter(loud).cloned().collect(),
             is_inter_event,
-            points: Survey::of_run(manifest, summary).points,
+            points: Results::of_run(manifest, summary).points,
             places: counting().map(|level| format!("/levels/{}", level.level)).collect(),
             varying: BTreeSet::new(),
         }

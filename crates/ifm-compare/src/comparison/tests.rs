@@ -7,7 +7,7 @@ use ifm_core::sheet::{PartKind, Statistic};
 use ifm_metrics::level::Load;
 use ifm_metrics::slo;
 use ifm_metrics::testing::{NoisyLoop, failed, noisy_run, run};
-use ifm_results::survey::Survey;
+use ifm_results::Results;
 
 const NOISY: NoisyLoop = NoisyLoop {
     users: 4,
@@ -227,11 +227,11 @@ fn repeats_have_one_value_in_every_output() {
     let runs = levels.map(|level| noisy_run(&[level]));
     let sides = (side("a", &runs, &settings), side("b", &runs[..1], &settings));
     let pair = compare(&sides.0, &[sides.1], &settings).pairs.remove(0);
-    let mut survey = Survey::default();
+    let mut results = Results::default();
     for run in &runs {
-        survey.extend(Survey::of_run(&run.manifest, &ifm_metrics::summarize(run)));
+        results.extend(Results::of_run(&run.manifest, &ifm_metrics::summarize(run)));
     }
-    let pool = survey.pool(PartKind::Serving);
+    let pool = results.pool(PartKind::Serving);
     let [report] = pool.cells.as_slice() else { panic!("{} cells", pool.cells.len()) };
     let together = ifm_metrics::summarize(&noisy_run(&levels)).repeats.remove(0);
     for (word, statistic, of_run) in [

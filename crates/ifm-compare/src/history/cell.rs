@@ -10,7 +10,7 @@ use crate::comparison::difference::asked;
 use crate::comparison::{DifferenceKind, Member, Side};
 use ifm_metrics::machine::GPUS;
 use ifm_results::fact::{ACCOUNT, NUMBERS, account_items, most_telling};
-use ifm_results::survey::factor_words;
+use ifm_results::factor_words;
 use std::collections::BTreeSet;
 
 /// The fact that is a server with its version.

@@ -1,11 +1,11 @@
-//! A survey as a matrix.
+//! Results as a matrix.
 
 use super::{Cell, Configuration, Matrix, Why, names};
-use crate::comparison::survey_pairs::NO_EVIDENCE;
+use crate::comparison::pairs_of_results::NO_EVIDENCE;
 use ifm_core::Metric;
 use ifm_core::sheet::{PartKind, RowRole, key};
 use ifm_metrics::level::Load;
-use ifm_results::survey::{Point, Survey};
+use ifm_results::{Point, Results};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Factors that say what was asked of every thing, and never what the things are.
@@ -17,17 +17,17 @@ const NAMING: [&str; 4] = [key::MODEL, key::QUANTIZATION, key::ENGINE, key::GPU]
 type Asked = (Option<String>, Vec<(String, String)>);
 
 impl<'a> Matrix<'a> {
-    /// The batches of a survey, or if it has none the levels of fixed concurrency; absent if it has
+    /// The batches of results, or if they have none the levels of fixed concurrency; absent if they have
     /// neither. `compare_by` is the factor whose values are compared; the default is the model or,
     /// if that is the same, the first factor that names things or was tagged. `baseline` is one of
     /// its values; the default is the value named original or base, else the first.
     pub fn of(
-        survey: &'a Survey,
+        results: &'a Results,
         compare_by: Option<&str>,
         baseline: Option<&str>,
     ) -> Option<Matrix<'a>> {
-        let (kind, points) = points(survey);
-        let summaries = summaries(survey);
+        let (kind, points) = points(results);
+        let summaries = summaries(results);
         let compare_by = match compare_by {
             Some(name) => name.to_owned(),
             None => naming(&points),
@@ -102,26 +102,26 @@ impl<'a> Matrix<'a> {
 }
 
 /// The points that a matrix is made of.
-fn points(survey: &Survey) -> (PartKind, Vec<&Point>) {
-    let batches: Vec<&Point> = survey.measured(PartKind::StaticBatch).collect();
+fn points(results: &Results) -> (PartKind, Vec<&Point>) {
+    let batches: Vec<&Point> = results.measured(PartKind::StaticBatch).collect();
     if !batches.is_empty() {
         return (PartKind::StaticBatch, batches);
     }
-    let summaries = summaries(survey);
+    let summaries = summaries(results);
     if !summaries.is_empty() {
         return (PartKind::StaticBatch, summaries);
     }
     let is_closed = |point: &&Point| matches!(point.load, Some(Load::Users(_)));
-    (PartKind::Serving, survey.measured(PartKind::Serving).filter(is_closed).collect())
+    (PartKind::Serving, results.measured(PartKind::Serving).filter(is_closed).collect())
 }
 
 /// What a document says of the repeats of its batches together. Rankings repeat that.
-fn summaries(survey: &Survey) -> Vec<&Point> {
+fn summaries(results: &Results) -> Vec<&Point> {
     let is_summary = |point: &&Point| {
         point.kind == PartKind::StaticBatch
-            && !point.readings.iter().any(|reading| reading.quantity == Metric::Rank)
+            && !point.stats.iter().any(|reading| reading.metric == Metric::Rank)
     };
-    survey.of_role(RowRole::Summary).filter(is_summary).collect()
+    results.of_role(RowRole::Summary).filter(is_summary).collect()
 }
 
 /// The factor that names the things: the first that differs.
@@ -211,18 +211,18 @@ fn baseline_of(things: &[String], asked: Option<&str>, cells: &[Cell]) -> Option
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ifm_results::testing::{batch, survey};
+    use ifm_results::testing::{batch, results};
 
     #[test]
     fn a_row_keeps_its_name_in_every_configuration() {
-        let survey = survey(&[
+        let results = results(&[
             batch("w8_base", (1, 128, 64), 1, 200.0),
             batch("original_base", (1, 128, 64), 1, 100.0),
             batch("w8_base", (1, 128, 64), 2, 202.0),
             batch("w8_big", (64, 2048, 32), 1, 900.0),
             batch("original_big", (64, 2048, 32), 1, 1000.0),
         ]);
-        let matrix = Matrix::of(&survey, None, None).expect("batches");
+        let matrix = Matrix::of(&results, None, None).expect("batches");
         assert_eq!(matrix.things, ["w8", "original"]);
         assert_eq!((matrix.baseline, matrix.is_proper()), (Some(1), true));
         let names: Vec<String> = matrix.configurations.iter().map(Configuration::name).collect();
@@ -234,16 +234,16 @@ mod tests {
             ]
         );
         assert_eq!(matrix.sample(0, 0).expect("measured").values, [200.0, 202.0]);
-        assert_eq!(Matrix::of(&survey, None, Some("w8_big")).expect("batches").baseline, Some(0));
-        assert!(Matrix::of(&Survey::default(), None, None).is_none());
+        assert_eq!(Matrix::of(&results, None, Some("w8_big")).expect("batches").baseline, Some(0));
+        assert!(Matrix::of(&Results::default(), None, None).is_none());
     }
 
     #[test]
     fn distinguishes_a_label_that_occurs_twice() {
         let points: Vec<Point> = [1, 3, 3].map(|repeat| batch("m", (1, 8, 8), repeat, 1.0)).into();
-        let survey = survey(&points);
-        let matrix = Matrix::of(&survey, None, None).expect("batches");
-        assert_eq!(matrix.repeat_ids(&survey), [["m_run1", "m_run3", "m_run3#2"]]);
+        let results = results(&points);
+        let matrix = Matrix::of(&results, None, None).expect("batches");
+        assert_eq!(matrix.repeat_ids(&results), [["m_run1", "m_run3", "m_run3#2"]]);
     }
 
     #[test]
@@ -256,8 +256,8 @@ mod tests {
             point.setting.set("quant", quant);
             points.push(point);
         }
-        let survey = survey(&points);
-        let matrix = Matrix::of(&survey, None, None).expect("levels");
+        let results = results(&points);
+        let matrix = Matrix::of(&results, None, None).expect("levels");
         assert_eq!((matrix.compare_by.as_str(), matrix.things.len()), ("quant", 2));
         assert_eq!(matrix.configurations[0].name(), "users=4, input_len=100, output_len=10");
         assert!(!matrix.is_proper(), "one repeat each");

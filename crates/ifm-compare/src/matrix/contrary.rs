@@ -73,7 +73,7 @@ impl Matrix<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ifm_results::testing::{survey, timed};
+    use ifm_results::testing::{results, timed};
 
     /// A published batch of 32: 4 048 tok/s after the first token against 3 756, and 0.74 s against
     /// 0.64 s in all.
@@ -88,8 +88,8 @@ mod tests {
         ] {
             points.extend(timed(name, asked, &rows));
         }
-        let survey = survey(&points);
-        let matrix = Matrix::of(&survey, None, None).expect("batches");
+        let results = results(&points);
+        let matrix = Matrix::of(&results, None, None).expect("batches");
         let found = matrix.contraries(0);
         let [only] = found.as_slice() else { panic!("{found:?}") };
         assert_eq!(only.thing, 1);

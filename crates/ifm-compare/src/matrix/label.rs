@@ -1,17 +1,17 @@
 //! Labels of repeats: one for each, and the consequences of a label that occurs twice.
 
 use super::{Cell, Matrix};
-use ifm_results::survey::{Point, Survey};
+use ifm_results::{Point, Results};
 use std::collections::BTreeSet;
 
 impl<'a> Matrix<'a> {
     /// Unique names of all repeats: their labels, else what they repeat and their number; if a
     /// label occurs twice, the later ones get a number after it. In the order of the cells and
     /// their points.
-    pub fn repeat_ids(&self, survey: &Survey) -> Vec<Vec<String>> {
+    pub fn repeat_ids(&self, results: &Results) -> Vec<Vec<String>> {
         let mut taken = BTreeSet::new();
         let mut id = |cell: &Cell, (index, point): (usize, &&Point)| {
-            let origin = survey.origin(point).filter(|origin| origin.is_own);
+            let origin = results.source(point).filter(|origin| origin.is_own);
             let wanted = match (&point.label, origin) {
                 (Some(label), _) => label.clone(),
                 (None, Some(origin)) => match &point.place.pointer {
@@ -66,7 +66,7 @@ impl Cell<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ifm_results::testing::{repeats, survey};
+    use ifm_results::testing::{repeats, results};
 
     #[test]
     fn a_cell_with_a_label_twice_is_left_out() {
@@ -74,8 +74,8 @@ mod tests {
         let mut points = repeats("a", asked, &[1.0, 1.1, 1.2]);
         points.extend(repeats("b", asked, &[2.0, 2.1, 2.2]));
         points[4].label = points[3].label.clone();
-        let survey = survey(&points);
-        let matrix = Matrix::of(&survey, None, None).expect("batches");
+        let results = results(&points);
+        let matrix = Matrix::of(&results, None, None).expect("batches");
         assert_eq!(matrix.doubly_labelled(), 1);
         let sound = matrix.without_doubly_labelled();
         assert_eq!((sound.cells.len(), sound.doubly_labelled()), (1, 0));

@@ -101,13 +101,13 @@ impl Matrix<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ifm_results::testing::{repeats, survey, timed};
+    use ifm_results::testing::{repeats, results, timed};
 
     fn ranked(asked: (u32, u32, u32), rows: &[(f64, f64)]) -> (Why, Metric) {
         let mut points = timed("a", asked, rows);
         points.extend(timed("b", asked, rows));
-        let survey = survey(&points);
-        let of = Matrix::of(&survey, None, None).expect("batches").configurations[0].clone();
+        let results = results(&points);
+        let of = Matrix::of(&results, None, None).expect("batches").configurations[0].clone();
         (of.why, of.measure)
     }
 
@@ -128,9 +128,9 @@ mod tests {
     #[test]
     fn the_measure_can_be_named() {
         let points = repeats("a", (1, 256, 512), &[1.0, 1.0, 1.1]);
-        let survey = survey(&points);
+        let results = results(&points);
         let of = |by| {
-            let matrix = Matrix::of(&survey, None, None).expect("batches").ranked_by(by);
+            let matrix = Matrix::of(&results, None, None).expect("batches").ranked_by(by);
             (matrix.configurations[0].measure, matrix.configurations[0].why)
         };
         assert_eq!(of(None), (Metric::OutputRate, Why::Output));

@@ -20,11 +20,11 @@ pub use ranking::{Place, RankBy};
 pub use ratio::{Ratio, Verdicts};
 pub use sample::{Sample, TRUSTED_CV_MAX};
 
-use crate::comparison::SurveyEvidence;
+use crate::comparison::ResultsEvidence;
 use crate::comparison::side::AtLoad;
 use ifm_core::Metric;
 use ifm_core::sheet::PartKind;
-use ifm_results::survey::{Point, REPEATS_MIN};
+use ifm_results::{Point, REPEATS_MIN};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -49,7 +49,7 @@ pub struct Matrix<'a> {
     /// The figure that the user ranks by.
     pub rank_by: Option<RankBy>,
     /// What differences rest on.
-    evidence: &'a SurveyEvidence,
+    evidence: &'a ResultsEvidence,
     /// What each cell says of each measure, once it was needed.
     known: KnownCells,
 }
@@ -128,7 +128,7 @@ impl<'a> Matrix<'a> {
     /// The same, with what differences between its points rest on: their requests, where they are
     /// known. Without it they rest on the numbers of the points.
     #[must_use]
-    pub fn resting_on(self, evidence: &'a SurveyEvidence) -> Self {
+    pub fn resting_on(self, evidence: &'a ResultsEvidence) -> Self {
         Matrix { evidence, known: KnownCells::default(), ..self }
     }
 

@@ -214,7 +214,7 @@ impl Matrix<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ifm_results::testing::{repeats, survey};
+    use ifm_results::testing::{repeats, results};
 
     const SMALL: (u32, u32, u32) = (1, 128, 64);
     const LONG: (u32, u32, u32) = (1, 256, 64);
@@ -232,8 +232,8 @@ mod tests {
         points.extend(repeats("base", LARGE, &[999.0, 1000.0, 1001.0]));
         points.extend(repeats("a", LARGE, &[1499.0, 1500.0, 1501.0]));
         points.extend(repeats("b", LARGE, &[1000.0, 1000.1, 999.9]));
-        let survey = survey(&points);
-        let matrix = Matrix::of(&survey, None, None).expect("batches");
+        let results = results(&points);
+        let matrix = Matrix::of(&results, None, None).expect("batches");
         let overall = matrix.overall();
         assert_eq!(overall.len(), 2);
         let [a, b] = overall.as_slice() else { panic!("{overall:?}") };
@@ -254,8 +254,8 @@ mod tests {
         points.extend(repeats("b", SMALL, &[199.5, 200.5, 201.5]));
         points.extend(repeats("c", SMALL, &[149.0, 150.0, 151.0]));
         points.extend(repeats("wild", SMALL, &[100.0, 400.0, 400.0]));
-        let survey = survey(&points);
-        let matrix = Matrix::of(&survey, None, None).expect("batches");
+        let results = results(&points);
+        let matrix = Matrix::of(&results, None, None).expect("batches");
         let names = |found: Vec<Leader>| -> Vec<String> {
             assert!(found.iter().all(|leader| leader.is_equal), "{found:?}");
             found.iter().map(|leader| matrix.thing(leader.thing).to_owned()).collect()
@@ -275,8 +275,8 @@ mod tests {
         }
         points.extend(repeats("base", LARGE, &[999.0, 1000.0, 1001.0]));
         points.extend(repeats("a", LARGE, &[499.0, 500.0, 501.0]));
-        let survey = survey(&points);
-        let matrix = Matrix::of(&survey, None, None).expect("batches");
+        let results = results(&points);
+        let matrix = Matrix::of(&results, None, None).expect("batches");
         let alone = matrix.at_size(1.0)[1].clone().expect("measured");
         assert!(alone.is_mixed() && !alone.is_faster() && !alone.is_slower());
         near(alone.range().0, 0.5);

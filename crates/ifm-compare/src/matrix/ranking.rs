@@ -103,15 +103,15 @@ impl Matrix<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ifm_results::testing::{repeats, survey};
+    use ifm_results::testing::{repeats, results};
 
     const ASKED: (u32, u32, u32) = (1, 256, 512);
 
     fn places_of(things: &[(&str, &[f64])]) -> Vec<(String, usize, usize)> {
         let points: Vec<_> =
             things.iter().flat_map(|(name, rates)| repeats(name, ASKED, rates)).collect();
-        let survey = survey(&points);
-        let matrix = Matrix::of(&survey, None, None).expect("batches");
+        let results = results(&points);
+        let matrix = Matrix::of(&results, None, None).expect("batches");
         let name = |place: Place| {
             let (first, last) = (place.placement.first, place.placement.last);
             (matrix.thing(place.thing).to_owned(), first, last)

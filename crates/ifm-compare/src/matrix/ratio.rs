@@ -235,7 +235,7 @@ fn measures(quantity: Metric) -> Vec<Measure> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ifm_results::testing::{repeats, survey};
+    use ifm_results::testing::{repeats, results};
 
     const SMALL: (u32, u32, u32) = (1, 128, 64);
 
@@ -246,8 +246,8 @@ mod tests {
         points.extend(repeats("same", SMALL, &[99.0, 100.2, 101.0]));
         points.extend(repeats("wild", SMALL, &[50.0, 150.0, 150.0]));
         points.extend(repeats("once", SMALL, &[200.0]));
-        let survey = survey(&points);
-        let matrix = Matrix::of(&survey, None, None).expect("batches");
+        let results = results(&points);
+        let matrix = Matrix::of(&results, None, None).expect("batches");
         let fast = matrix.speed_up(1, 0).expect("measured");
         assert!((fast.value - 1.5).abs() < 1e-4, "of the geometric means: {}", fast.value);
         let (low, high) = fast.interval.expect("three repeats");
@@ -274,8 +274,8 @@ mod tests {
             for other in 0..others {
                 points.extend(repeats(&format!("same{other}"), SMALL, &[99.0, 100.0, 101.0]));
             }
-            let survey = survey(&points);
-            let matrix = Matrix::of(&survey, None, None).expect("batches");
+            let results = results(&points);
+            let matrix = Matrix::of(&results, None, None).expect("batches");
             let far = matrix.speed_up(1, 0).expect("measured");
             let verdicts = matrix.verdicts(&[0]);
             assert_eq!(verdicts.of(0, 1), Some(&far), "one verdict for a rank and a ratio");
@@ -290,13 +290,13 @@ mod tests {
     /// configurations the same judge has both.
     #[test]
     fn a_ratio_has_the_verdict_of_the_comparison() {
-        use crate::comparison::survey_pairs::NO_EVIDENCE;
+        use crate::comparison::pairs_of_results::NO_EVIDENCE;
         let mut points = repeats("base", SMALL, &[99.0, 100.0, 101.0]);
         points.extend(repeats("other", SMALL, &[95.0, 101.0, 108.0]));
-        let survey = survey(&points);
-        let matrix = Matrix::of(&survey, None, None).expect("batches");
+        let results = results(&points);
+        let matrix = Matrix::of(&results, None, None).expect("batches");
         let ratio = matrix.speed_up(1, 0).expect("measured");
-        let pool = survey.pool(ifm_core::sheet::PartKind::StaticBatch);
+        let pool = results.pool(ifm_core::sheet::PartKind::StaticBatch);
         let measures = measures(Metric::OutputRate);
         let rows = NO_EVIDENCE.rows([(&pool.cells[0], &pool.cells[1])], (&measures, false));
         let row = &rows[0][0];

@@ -4,7 +4,7 @@ use super::Cell;
 use ifm_core::Metric;
 use ifm_core::sheet::{PartKind, RowRole, Statistic, StdKind};
 use ifm_metrics::stat::welch::{Moments, mean_interval_of_amounts};
-use ifm_results::survey::{CONFIDENCE, Point, REPEATS_MIN, Reading};
+use ifm_results::{CONFIDENCE, Point, REPEATS_MIN, Stat};
 
 /// Standard deviation over mean above which repeats say nothing of the thing that they measured.
 pub const TRUSTED_CV_MAX: f64 = 0.2;
@@ -130,18 +130,18 @@ pub(super) fn name_of_batches(quantity: Metric) -> Option<Metric> {
     OF_BATCHES.iter().find(|(name, _)| *name == quantity).map(|(_, other)| *other)
 }
 
-fn central(point: &Point, quantity: Metric) -> Option<&Reading> {
+fn central(point: &Point, quantity: Metric) -> Option<&Stat> {
     names(point, quantity).find_map(|name| point.central(name))
 }
 
 /// The deviation of a summary.
-fn spread_of(point: &Point, quantity: Metric) -> Option<&Reading> {
+fn spread_of(point: &Point, quantity: Metric) -> Option<&Stat> {
     let of = |name| SPREADS.into_iter().find_map(|statistic| point.reading(name, statistic));
     names(point, quantity).find_map(of)
 }
 
 /// Half a unit of the last digit in the document, in the canonical unit.
-fn rounding(reading: &Reading) -> Option<f64> {
+fn rounding(reading: &Stat) -> Option<f64> {
     let printed = reading.printed.as_deref()?;
     let number: f64 = printed.parse().ok().filter(|number| *number != 0.0)?;
     let decimals = printed.split_once('.').map_or(0, |(_, decimals)| decimals.len());
@@ -153,32 +153,32 @@ fn rounding(reading: &Reading) -> Option<f64> {
 mod tests {
     use super::super::Matrix;
     use super::*;
-    use ifm_results::testing::{batch, survey};
+    use ifm_results::testing::{batch, results};
 
     const ASKED: (u32, u32, u32) = (1, 2048, 32);
 
     /// A latency as it is printed in seconds.
-    fn latency(statistic: Statistic, printed: &str) -> Reading {
+    fn latency(statistic: Statistic, printed: &str) -> Stat {
         let seconds: f64 = printed.parse().expect("a number");
         let printed = Some(printed.to_owned());
-        Reading { printed, ..Reading::new(Metric::E2e, statistic, seconds * 1e3) }
+        Stat { printed, ..Stat::new(Metric::E2e, statistic, seconds * 1e3) }
     }
 
     /// Three runs and what the document states of them.
     fn written(mean: &str, std: &str) -> (f64, f64) {
         let run = |(repeat, printed): (u32, &str)| {
             let mut point = batch("a", ASKED, repeat, 180.0);
-            point.readings.push(latency(Statistic::Value, printed));
+            point.stats.push(latency(Statistic::Value, printed));
             point
         };
         let mut points: Vec<Point> = (1..).zip(["0.26", "0.29", "0.26"]).map(run).collect();
         let mut summary = batch("a", ASKED, 1, 180.0);
         summary.role = RowRole::Summary;
         let unknown = Statistic::Std(StdKind::Unknown);
-        summary.readings = vec![latency(Statistic::Mean, mean), latency(unknown, std)];
+        summary.stats = vec![latency(Statistic::Mean, mean), latency(unknown, std)];
         points.push(summary);
-        let survey = survey(&points);
-        let matrix = Matrix::of(&survey, None, None).expect("batches");
+        let results = results(&points);
+        let matrix = Matrix::of(&results, None, None).expect("batches");
         let sample = matrix.cells[0].written(Metric::E2e).expect("measured");
         assert_eq!(sample.values.len(), 3, "the repeats stay");
         (sample.mean, sample.std.expect("three runs"))
@@ -199,9 +199,9 @@ mod tests {
     fn the_duration_of_a_batch_is_its_latency_and_that_of_a_level_is_not() {
         let of = |kind| {
             let mut point = batch("a", ASKED, 1, 180.0);
-            let value = |quantity, value| Reading::new(quantity, Statistic::Value, value);
+            let value = |quantity, value| Stat::new(quantity, Statistic::Value, value);
             point.kind = kind;
-            point.readings = vec![value(Metric::Duration, 250.0), value(Metric::DecodeRate, 120.0)];
+            point.stats = vec![value(Metric::Duration, 250.0), value(Metric::DecodeRate, 120.0)];
             let latency = central(&point, Metric::E2e).map(|reading| reading.value);
             (latency, central(&point, Metric::OutputRate).map(|reading| reading.value))
         };

@@ -2,7 +2,7 @@
 //! interval.
 //!
 //! A run, a report, a comparison and `capacity RESULT` share this definition. Not here: how a load is
-//! judged, by a level (`slo`) or by what a document states (`survey/fitting`).
+//! judged, by a level (`slo`) or by what a document states (`fitting`).
 
 use crate::slo::VerdictState;
 

@@ -12,7 +12,7 @@ use ifm_core::Metric;
 use ifm_core::sheet::Statistic;
 use ifm_core::spec::{SloSpec, SloTerm};
 use ifm_metrics::stat::Cumulative;
-use ifm_results::survey::{Pooled, Reading};
+use ifm_results::{Pooled, Stat};
 use ifm_rules::insight::Meant;
 
 const NS_PER_MS: f64 = 1e6;
@@ -162,7 +162,7 @@ fn time_axis(name: &str, series: &[Series]) -> Axis {
 fn of_run(runs: &[ReportModel], latency: Latency, cell: &Pooled) -> Option<Vec<Point>> {
     let first = cell.first()?;
     let level = first.place.pointer.as_deref()?.strip_prefix("/levels/")?.parse::<u16>().ok()?;
-    let run = runs.get(first.origin)?;
+    let run = runs.get(first.source)?;
     let of_level = run.cumulative.iter().find(|of| of.level == level)?;
     steps(match latency {
         Latency::Ttft => of_level.ttft_ns.as_ref()?,
@@ -185,7 +185,7 @@ fn steps(found: &Cumulative) -> Option<Vec<Point>> {
 fn stated(latency: Latency, cell: &Pooled) -> Vec<Point> {
     let quantity = quantity(latency, false);
     let place = |p: f64| {
-        let found: Reading = cell.reading(quantity, Statistic::percentile(p))?;
+        let found: Stat = cell.reading(quantity, Statistic::percentile(p))?;
         let text = format!("p{p} {}", meant(found.value, Meant::Ms));
         let at = Point::at(found.value, p).trusted(found.is_enough).told(text);
         Some(Point { label: Some(format!("p{p}")), ..at })

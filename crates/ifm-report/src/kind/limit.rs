@@ -7,7 +7,7 @@ use crate::format::{meant, paragraph};
 use ifm_chart::{Dash, Point, Series, Weight};
 use ifm_core::order::Order as _;
 use ifm_metrics::level::Load;
-use ifm_results::survey::Pooled;
+use ifm_results::Pooled;
 use ifm_rules::insight::{Meant, Question, setup_of, step_limit, step_users};
 
 const MS_PER_S: f64 = 1e3;

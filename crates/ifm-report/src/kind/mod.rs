@@ -1,7 +1,7 @@
 //! The kinds of report: each makes a page of what was measured.
 //!
 //! One folder or file per kind, one line in `KINDS`. A kind decides sections, charts and tables;
-//! numbers come from the survey, sentences from the insights. Not here: how a page is drawn.
+//! numbers come from the results, sentences from the insights. Not here: how a page is drawn.
 
 mod answers;
 pub(crate) mod common;

@@ -7,7 +7,7 @@ use crate::format::limit;
 use ifm_chart::{Guide, Series, Tone};
 use ifm_core::sheet::Statistic;
 use ifm_core::spec::{SloSpec, SloTerm};
-use ifm_results::survey::Curve;
+use ifm_results::Curve;
 
 /// The terms about a metric (`ttft`, `itl`) whose percentile is this statistic.
 pub(super) fn terms<'s>(

@@ -6,7 +6,7 @@
 use super::{OUTPUT, Versus, is_burst};
 use ifm_core::Metric;
 use ifm_core::sheet::Statistic;
-use ifm_results::survey::Pooled;
+use ifm_results::Pooled;
 
 const MS_PER_S: f64 = 1e3;
 

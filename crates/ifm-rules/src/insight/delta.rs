@@ -9,8 +9,8 @@ use ifm_compare::comparison::{Basis, Doubt, Measure, Over, Row, Shortage, Unit, 
 use ifm_core::Metric;
 use ifm_core::metric::Direction;
 use ifm_core::sheet::Statistic;
+use ifm_results::Pooled;
 use ifm_results::say;
-use ifm_results::survey::Pooled;
 
 const NS_PER_MS: f64 = 1e6;
 

@@ -12,7 +12,7 @@ use ifm_core::sheet::{PartKind, RowRole, Statistic, key};
 use ifm_metrics::level::Load;
 use ifm_metrics::stat::interval::percentile_interval;
 use ifm_metrics::stat::percentile_of_sorted;
-use ifm_results::survey::{Point, Pooled, Reading, Survey, factor_words};
+use ifm_results::{Point, Pooled, Results, Stat, factor_words};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Confidence of the interval of a median over cells.
@@ -105,26 +105,26 @@ impl GridCell<'_> {
     }
 
     /// The end-to-end latency of a side, ms.
-    pub fn reading(&self, of_base: bool, statistic: Statistic) -> Option<Reading> {
+    pub fn reading(&self, of_base: bool, statistic: Statistic) -> Option<Stat> {
         let side = if of_base { &self.base } else { &self.other };
         side.as_ref()?.reading(Metric::E2e, statistic)
     }
 }
 
 impl<'a> Grid<'a> {
-    /// The grid that a survey holds or announces: a condition of two values, at least one
+    /// The grid that results hold or announce: a condition of two values, at least one
     /// workload and model, and end-to-end latencies in some cell unless all are only announced.
     pub fn of(question: &Question<'a>) -> Option<Grid<'a>> {
-        let survey = question.survey;
+        let results = question.results;
         let (by, base, mut others) = condition(question)?;
         // A cell would take what was predicted and what was measured for repeats of one thing.
-        if survey.is_mixed() && by != key::NUMBERS {
+        if results.is_mixed() && by != key::NUMBERS {
             return None;
         }
         let other = others.remove(0);
-        let apart = apart(survey, &by);
+        let apart = apart(results, &by);
         let (mut rows, mut models): (Vec<GridRow>, Vec<String>) = (Vec::new(), Vec::new());
-        for point in points(survey) {
+        for point in points(results) {
             let (row, model) = (row(point), column(point, &apart));
             if !rows.contains(&row) {
                 rows.push(row);
@@ -139,13 +139,13 @@ impl<'a> Grid<'a> {
         let empty =
             |(row, model)| GridCell { row, model, base: None, other: None, deltas: [None, None] };
         let mut cells: Vec<GridCell> = (0..rows.len()).flat_map(row_of).map(empty).collect();
-        for point in points(survey).filter(|point| point.role == RowRole::Measured) {
+        for point in points(results).filter(|point| point.role == RowRole::Measured) {
             let (place, model) = (row(point), column(point, &apart));
             let at = rows.iter().position(|known| *known == place);
             let column = models.iter().position(|known| *known == model);
             let index = at.zip(column).map(|(at, column)| at * columns + column);
             let Some(cell) = index.and_then(|index| cells.get_mut(index)) else { continue };
-            let side = match super::versus::value(survey, point, &by) {
+            let side = match super::versus::value(results, point, &by) {
                 Some(value) if value == base => &mut cell.base,
                 Some(value) if value == other => &mut cell.other,
                 _ => continue,
@@ -219,8 +219,8 @@ pub fn median_change(changes: &[f64]) -> Option<(f64, Option<(f64, f64)>)> {
 }
 
 /// Serving measurements and announced cells.
-fn points(survey: &Survey) -> impl Iterator<Item = &Point> {
-    survey.points.iter().filter(|point| {
+fn points(results: &Results) -> impl Iterator<Item = &Point> {
+    results.points.iter().filter(|point| {
         point.kind == PartKind::Serving
             && [RowRole::Measured, RowRole::Planned].contains(&point.role)
     })
@@ -241,7 +241,7 @@ fn column(point: &Point, apart: &[String]) -> String {
 }
 
 /// Factors in which points of one cell and one value of the condition differ: they are not repeats.
-fn apart(survey: &Survey, by: &str) -> Vec<String> {
+fn apart(results: &Results, by: &str) -> Vec<String> {
     const OF_CELL: [&str; 6] = [
         key::MODEL,
         key::WORKLOAD,
@@ -255,7 +255,7 @@ fn apart(survey: &Survey, by: &str) -> Vec<String> {
         (format!("{:?}", row(point)), point.factor(by))
     };
     let measured: Vec<&Point> =
-        points(survey).filter(|point| point.role == RowRole::Measured).collect();
+        points(results).filter(|point| point.role == RowRole::Measured).collect();
     let differs = |name: &&str| {
         let mut seen: BTreeMap<Of, Option<&str>> = BTreeMap::new();
         measured.iter().any(|point| {
@@ -288,9 +288,9 @@ fn by_workload(rows: Vec<GridRow>) -> Vec<GridRow> {
 
 /// The factor that is on or off, its baseline, and its other values.
 fn condition(question: &Question) -> Option<(String, String, Vec<String>)> {
-    let survey = question.survey;
+    let results = question.results;
     let split = |by: &str, is_sure: bool| {
-        let names = values(survey, by);
+        let names = values(results, by);
         let base = baseline(question, by, &names)?;
         let others: Vec<String> = names.into_iter().filter(|name| *name != base).collect();
         // A tag that the user did not name is a condition only where one of two values says "off".
@@ -302,20 +302,20 @@ fn condition(question: &Question) -> Option<(String, String, Vec<String>)> {
         return split(by, true).filter(|_| is_condition);
     }
     split(key::CONDITION, true).or_else(|| {
-        let varying = survey.varying(PartKind::Serving);
+        let varying = results.varying(PartKind::Serving);
         let mut tags = varying.iter().filter(|name| !NO_CONDITION.contains(&name.as_str()));
         tags.find_map(|name| split(name, false))
     })
 }
 
 /// The values of a factor, of announced cells too.
-fn values(survey: &Survey, by: &str) -> Vec<String> {
-    let measured = names(survey, by);
+fn values(results: &Results, by: &str) -> Vec<String> {
+    let measured = names(results, by);
     if measured.len() > 1 {
         return measured;
     }
     let mut values: Vec<String> = Vec::new();
-    for value in points(survey).filter_map(|point| point.factor(by)) {
+    for value in points(results).filter_map(|point| point.factor(by)) {
         if !values.contains(&value) {
             values.push(value);
         }

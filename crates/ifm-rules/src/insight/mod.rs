@@ -1,6 +1,6 @@
-//! Insights: what a survey says, in sentences that are computed and never invented.
+//! Insights: what results say, in sentences that are computed and never invented.
 //!
-//! One file per rule, one line in `RULES`, as in the audit. A rule is a pure function of a survey
+//! One file per rule, one line in `RULES`, as in the audit. A rule is a pure function of results
 //! and the user's questions; it returns sentences with their numbers, how much they matter, and
 //! what they rest on. A reason that was not measured is marked as a hypothesis; praise needs a
 //! reference. Words of quality and their bounds are in `bands.toml`. Not here: what is wrong with
@@ -28,13 +28,13 @@ pub use scheme::{Scheme, Stage};
 pub use versus::{CENTER, LoadAxis, Matched, OUTPUT, Party, Versus, is_burst};
 
 use crate::audit::Spot;
-use ifm_compare::comparison::SurveyEvidence;
-use ifm_compare::comparison::survey_pairs::NO_EVIDENCE;
+use ifm_compare::comparison::ResultsEvidence;
+use ifm_compare::comparison::pairs_of_results::NO_EVIDENCE;
 use ifm_compare::matrix::RankBy;
 use ifm_core::order::Order as _;
 use ifm_core::spec::SloSpec;
+use ifm_results::Results;
 use ifm_results::say;
-use ifm_results::survey::Survey;
 
 ifm_core::vocabulary! {
     /// How much an insight matters, and which way.
@@ -145,13 +145,13 @@ impl Insight {
     }
 }
 
-/// What a report is asked about a survey.
+/// What a report is asked about results.
 #[derive(Debug, Clone)]
 pub struct Question<'a> {
     /// The measurements.
-    pub survey: &'a Survey,
+    pub results: &'a Results,
     /// What differences between them rest on.
-    pub evidence: &'a SurveyEvidence,
+    pub evidence: &'a ResultsEvidence,
     /// The latency target; empty if none was given.
     pub slo: SloSpec,
     /// Price of the whole server, US dollars per hour.
@@ -189,10 +189,10 @@ impl Default for Ranks {
 }
 
 impl<'a> Question<'a> {
-    /// About a survey, with nothing else known.
-    pub fn new(survey: &'a Survey) -> Question<'a> {
+    /// About results, with nothing else known.
+    pub fn new(results: &'a Results) -> Question<'a> {
         Question {
-            survey,
+            results,
             evidence: &NO_EVIDENCE,
             slo: SloSpec::none(),
             usd_per_hour: None,
@@ -217,15 +217,15 @@ pub struct InsightRule {
 
 /// What every rule says: the worst first, then the largest effect, then in the order of the rules.
 pub fn insights(question: &Question) -> Vec<Insight> {
-    let is_mixed = question.survey.is_mixed();
-    let measured = question.survey.without_predictions();
+    let is_mixed = question.results.is_mixed();
+    let measured = question.results.without_predictions();
     let look = |rule: &&InsightRule| {
         let is_of = |ids: &[&str]| ids.contains(&rule.id);
         // A prediction wins nothing against a measurement, and follows from what these rules ask.
         if !(is_of(&rule::OF_MEASURED) || is_mixed && is_of(&rule::OF_WINNERS)) {
             return (rule.look)(question);
         }
-        let mut found = (rule.look)(&Question { survey: &measured, ..question.clone() });
+        let mut found = (rule.look)(&Question { results: &measured, ..question.clone() });
         for insight in found.iter_mut().filter(|_| is_mixed) {
             insight.sentence = say!("Measured: {}"; std::mem::take(&mut insight.sentence));
         }

@@ -11,7 +11,7 @@ use ifm_core::Metric;
 use ifm_core::order::Order as _;
 use ifm_core::sheet::{Factors, PartKind, Statistic, key};
 use ifm_metrics::level::Load;
-use ifm_results::survey::{Curve, CurvePoint, Point, Pool, Pooled, Survey, loop_words};
+use ifm_results::{Curve, CurvePoint, Point, Pool, Pooled, Results, loop_words};
 use std::collections::BTreeSet;
 
 /// Factors that things are compared by where the user names none, the most telling first.
@@ -127,16 +127,16 @@ impl<'a> Versus<'a> {
     pub fn all(question: &Question<'a>) -> Vec<Versus<'a>> {
         let Some((by, names)) = compared(question) else { return Vec::new() };
         let Some(base) = baseline(question, &by, &names) else { return Vec::new() };
-        let survey = question.survey;
-        let apart = scene_factors(survey, &by);
-        let scenes = scenes(survey, &apart);
+        let results = question.results;
+        let apart = scene_factors(results, &by);
+        let scenes = scenes(results, &apart);
         let is_only = scenes.len() == 1;
         let party = |name: &String, scene: &Scene| {
             let keep = |point: &Point| {
-                value(survey, point, &by).as_ref() == Some(name)
+                value(results, point, &by).as_ref() == Some(name)
                     && scene_of(point, &apart) == *scene
             };
-            let pool: Pool<'a> = survey.pool_of(PartKind::Serving, keep);
+            let pool: Pool<'a> = results.pool_of(PartKind::Serving, keep);
             let short = short(name, &base);
             Party { name: name.clone(), short, cells: pool.cells }
         };
@@ -280,37 +280,37 @@ fn matched_cells<'v, 'a>(
 
 /// The factor by which things are compared, and its values.
 fn compared(question: &Question) -> Option<(String, Vec<String>)> {
-    let survey = question.survey;
+    let results = question.results;
     let several = |by: &str| {
-        let names = names(survey, by);
+        let names = names(results, by);
         (names.len() > 1).then(|| (by.to_owned(), names))
     };
     if let Some(by) = &question.compare_by {
         return several(by);
     }
-    let is_origin = |name: &String| names(survey, key::RUN).iter().any(|run| is_named(run, name));
+    let is_origin = |name: &String| names(results, key::RUN).iter().any(|run| is_named(run, name));
     if question.baseline.as_ref().is_some_and(is_origin) {
         return several(key::RUN);
     }
     // Runs that other settings tell apart are compared only where the user asks for it.
-    let is_set = |by: &&str| *by != key::RUN || !survey.values(key::RUN).is_empty();
+    let is_set = |by: &&str| *by != key::RUN || !results.values(key::RUN).is_empty();
     TELLING.into_iter().filter(is_set).find_map(several)
 }
 
 /// The values of a factor among measured serving points, in order.
-pub(super) fn names(survey: &Survey, by: &str) -> Vec<String> {
+pub(super) fn names(results: &Results, by: &str) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
-    for point in survey.measured(PartKind::Serving) {
-        if let Some(name) = value(survey, point, by).filter(|name| !names.contains(name)) {
+    for point in results.measured(PartKind::Serving) {
+        if let Some(name) = value(results, point, by).filter(|name| !names.contains(name)) {
             names.push(name);
         }
     }
     names
 }
 
-pub(super) fn value(survey: &Survey, point: &Point, by: &str) -> Option<String> {
+pub(super) fn value(results: &Results, point: &Point, by: &str) -> Option<String> {
     match by {
-        key::RUN => survey.origin(point).map(|origin| origin.side.clone()),
+        key::RUN => results.source(point).map(|origin| origin.side.clone()),
         by => point.factor(by),
     }
 }
@@ -369,13 +369,13 @@ fn scene_of(point: &Point, factors: &[String]) -> Scene {
 }
 
 /// Factors that differ between the measurements of one and the same thing.
-fn scene_factors(survey: &Survey, by: &str) -> Vec<String> {
-    let names = names(survey, by);
-    let measured = || survey.measured(PartKind::Serving);
+fn scene_factors(results: &Results, by: &str) -> Vec<String> {
+    let names = names(results, by);
+    let measured = || results.measured(PartKind::Serving);
     let is_everywhere = |factor: &str| measured().all(|point| point.setting.get(factor).is_some());
     let differs_within = |factor: &str| {
         names.iter().any(|name| {
-            let mut own = measured().filter(|p| value(survey, p, by).as_ref() == Some(name));
+            let mut own = measured().filter(|p| value(results, p, by).as_ref() == Some(name));
             let first = own.next().map(|point| point.setting.get(factor));
             own.any(|point| Some(point.setting.get(factor)) != first)
         })
@@ -383,7 +383,7 @@ fn scene_factors(survey: &Survey, by: &str) -> Vec<String> {
     let is_length = |name: &str| [key::INPUT_TOKENS, key::OUTPUT_TOKENS].contains(&name);
     let loops: BTreeSet<&str> =
         measured().filter_map(|point| Some(loop_words(point.load?))).collect();
-    survey
+    results
         .varying(PartKind::Serving)
         .into_iter()
         .filter(|factor| factor != by && !OF_POINT.contains(&factor.as_str()))
@@ -393,9 +393,9 @@ fn scene_factors(survey: &Survey, by: &str) -> Vec<String> {
         .collect()
 }
 
-fn scenes(survey: &Survey, factors: &[String]) -> Vec<Scene> {
+fn scenes(results: &Results, factors: &[String]) -> Vec<Scene> {
     let mut scenes: Vec<Scene> = Vec::new();
-    for point in survey.measured(PartKind::Serving) {
+    for point in results.measured(PartKind::Serving) {
         let scene = scene_of(point, factors);
         if !scenes.contains(&scene) {
             scenes.push(scene);

@@ -10,7 +10,7 @@ use ifm_metrics::LevelSummary;
 use ifm_metrics::level::WindowSummary;
 use ifm_metrics::stat::{Scale, center};
 use ifm_report::{ReportModel, bystander, media_rate};
-use ifm_results::survey::MEDIA_RATES;
+use ifm_results::MEDIA_RATES;
 use serde_json::{Map, Value, json};
 
 /// Whether answers at the load are tokens, so that their rate is meaningful.

@@ -13,7 +13,7 @@ use crate::subjects::{self, Subjects};
 use crate::{notes, output, terminal};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser as _};
-use ifm_compare::comparison::SurveyEvidence;
+use ifm_compare::comparison::ResultsEvidence;
 use ifm_compare::matrix::RankBy;
 use ifm_core::sheet::key;
 use ifm_core::spec::SloSpec;
@@ -24,7 +24,7 @@ use ifm_plan::Journal;
 use ifm_report::kind::{KINDS, Kind, Subject};
 use ifm_report::page::{self, Page, Pictures};
 use ifm_report::{Charts, ReportModel, history_page};
-use ifm_results::survey::Survey;
+use ifm_results::Results;
 use ifm_rules::audit::{Audit, Subject as Audited, audit};
 use ifm_rules::insight::{Question, Ranks, insights};
 use ifm_store::Store;
@@ -366,17 +366,17 @@ impl ReportArgs {
     /// # Errors
     /// Nothing to report, or a target that cannot be read.
     pub fn page(&self, subjects: &Subjects) -> Result<Page, Failure> {
-        let mut survey = subjects.survey();
-        self.check_factors(&survey)?;
+        let mut results = subjects.results();
+        self.check_factors(&results)?;
         if self.compare.as_deref() == Some(key::RUN) {
-            survey = survey.by_side();
+            results = results.by_side();
         }
         let audit: Option<Audit> =
             (!subjects.sheets.is_empty()).then(|| audit(&self.audited(subjects)));
         let members = subjects.runs.iter().map(|run| run.evidence.clone());
-        let evidence = SurveyEvidence::new(members, &subjects.sheets);
+        let evidence = ResultsEvidence::new(members, &subjects.sheets);
         let question = Question {
-            survey: &survey,
+            results: &results,
             evidence: &evidence,
             slo: self.target(subjects)?,
             usd_per_hour: self.price.or_else(|| price::stored(subjects)),
@@ -384,7 +384,7 @@ impl ReportArgs {
             baseline: self
                 .baseline
                 .as_ref()
-                .map(|word| survey.side_of(word).unwrap_or(word).to_owned()),
+                .map(|word| results.side_of(word).unwrap_or(word).to_owned()),
             gpu: self.gpu.clone(),
             model: self.model.clone(),
             people: self.people.map(f64::from),
@@ -417,8 +417,8 @@ impl ReportArgs {
     ///
     /// # Errors
     /// The available factors or values.
-    fn check_factors(&self, survey: &Survey) -> Result<(), Failure> {
-        let factors = survey.factor_names();
+    fn check_factors(&self, results: &Results) -> Result<(), Failure> {
+        let factors = results.factor_names();
         if let Some(by) = self.compare.as_ref().filter(|by| !factors.contains(by)) {
             return Err(Failure::usage(format!(
                 "--compare {by}: no result has the factor \"{by}\""
@@ -426,14 +426,14 @@ impl ReportArgs {
             .hint(format!("factors of these results: {}", factors.join(", "))));
         }
         let Some(baseline) = &self.baseline else { return Ok(()) };
-        let of = |by: &String| survey.side_values(by);
+        let of = |by: &String| results.side_values(by);
         let values: Vec<String> = match &self.compare {
             Some(by) => of(by),
             None => factors.iter().flat_map(of).collect(),
         };
         let wanted = baseline.to_lowercase();
         let is_meant = |value: &String| value.to_lowercase().contains(&wanted);
-        if values.iter().any(is_meant) || survey.side_of(baseline).is_some() {
+        if values.iter().any(is_meant) || results.side_of(baseline).is_some() {
             return Ok(());
         }
         let by = self.compare.as_ref().map(|by| format!(" of {by}")).unwrap_or_default();

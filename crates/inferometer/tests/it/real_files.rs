@@ -8,7 +8,7 @@ use ifm_core::Metric;
 use ifm_core::Sheet;
 use ifm_core::sheet::{Row, RowRole, Statistic};
 use ifm_interop::{Input, settle_together};
-use ifm_results::survey::Survey;
+use ifm_results::Results;
 use ifm_rules::audit::{Audit, Level, Looked, RuleResult, Subject, audit};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -107,9 +107,9 @@ fn a_folder_that_a_tool_left_is_read_once() {
         let mut sheets: Vec<Sheet> = paths.iter().map(|path| read(path)).collect();
         assert_eq!(sheets.len(), others + 1, "{folder}");
         settle_together(&mut sheets);
-        let survey = Survey::of_sheets(&sheets);
-        let alone = Survey::of_sheets(&[read(&data.join(folder).join(fullest))]);
-        assert_eq!(survey.points.len(), alone.points.len(), "{folder}");
+        let results = Results::of_sheets(&sheets);
+        let alone = Results::of_sheets(&[read(&data.join(folder).join(fullest))]);
+        assert_eq!(results.points.len(), alone.points.len(), "{folder}");
         // The remainder is the content of the fullest file, with the requests of the file next to
         // it.
         let row = |sheets: &[Sheet]| -> Vec<Row> {
@@ -173,8 +173,8 @@ fn what_is_no_other_form_stays() {
 #[test]
 fn the_output_of_guidellm_is_that_of_its_time() {
     let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../ifm-interop/tests/data");
-    let survey = Survey::of_sheets(&[read(&data.join("guidellm-0.8.1/result.json"))]);
-    for point in &survey.points {
+    let results = Results::of_sheets(&[read(&data.join("guidellm-0.8.1/result.json"))]);
+    for point in &results.points {
         let rate = point.central(Metric::OutputRate).expect("a rate").value;
         let tokens = point.value(Metric::OutputTokens, Statistic::Sum).expect("tokens");
         let ms = point.value(Metric::Duration, Statistic::Value).expect("a duration");

@@ -15,7 +15,7 @@ use ifm_core::spec::{SloSpec, SloTerm};
 use ifm_metrics::answer::UsersState;
 use ifm_metrics::capacity::{Carriers, SHARES, Share, Worth, replicas};
 use ifm_metrics::level::Load;
-use ifm_results::survey::{Fitting, Miss};
+use ifm_results::{Fitting, Miss};
 use ifm_rules::insight::{Insight, Meant, Tone, Topic};
 
 /// Think time between an answer and the next request, in seconds.

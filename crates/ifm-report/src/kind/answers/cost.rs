@@ -10,7 +10,7 @@ use ifm_chart::{Cartesian, Chart};
 use ifm_core::Metric;
 use ifm_core::sheet::Statistic;
 use ifm_metrics::level::Load;
-use ifm_results::survey::{Fitting, Pooled, Reading, Yield};
+use ifm_results::{Fitting, Pooled, Stat, Yield};
 use ifm_rules::insight::{Insight, Meant, Topic};
 
 /// The rule that says that later levels may have been cheaper than new prompts are.
@@ -105,7 +105,7 @@ impl<'q> Answers<'q> {
     fn price_chart(&self, usd: f64) -> Option<Chart> {
         let curves = self.pool.curves_against(&self.names, |cell| {
             let cost = cell.output_yield(Some(usd))?.usd_per_million?;
-            let reading = Reading::new(Metric::CostPerMillion, Statistic::Value, cost);
+            let reading = Stat::new(Metric::CostPerMillion, Statistic::Value, cost);
             Some((cell.load()?.value(), reading))
         });
         let curves: Vec<_> =

@@ -1,7 +1,7 @@
 //! Answers that every kind with levels gives: how many users fit, how many people that is, how
 //! many servers they need, and what the tokens cost.
 //!
-//! Not here: the arithmetic (`survey` of `ifm-results`).
+//! Not here: the arithmetic (`results` of `ifm-results`).
 
 mod capacity;
 mod cost;
@@ -16,7 +16,7 @@ use ifm_core::spec::{SloSpec, SloTerm};
 use ifm_metrics::answer::UsersState;
 use ifm_metrics::level::Load;
 use ifm_metrics::slo::{PRESETS, VerdictState, parse};
-use ifm_results::survey::{Fitting, Miss, Pool, Pooled};
+use ifm_results::{Fitting, Miss, Pool, Pooled};
 use ifm_rules::insight::{Question, Tone, Topic};
 
 /// Curves that are compared with every preset; more are compared with the first target alone.
@@ -24,7 +24,7 @@ const CURVES_MAX: usize = 6;
 /// Rows of a table, at most.
 const ROWS_MAX: usize = 60;
 
-/// The curves of a survey with the targets they are compared with.
+/// The curves of results with the targets they are compared with.
 pub(super) struct Answers<'q> {
     question: &'q Question<'q>,
     pool: &'q Pool<'q>,
@@ -143,7 +143,7 @@ fn is_rate(load: Option<Load>) -> bool {
 }
 
 fn name(fitting: &Fitting) -> String {
-    plain(&ifm_results::survey::name_of(&fitting.of))
+    plain(&ifm_results::name_of(&fitting.of))
 }
 
 /// The largest load inside where only the lowest of all is not.

@@ -9,7 +9,7 @@ use ifm_chart::{
 use ifm_core::Metric;
 use ifm_core::order::Order as _;
 use ifm_core::sheet::Statistic;
-use ifm_results::survey::Reading;
+use ifm_results::Stat;
 use ifm_rules::insight::{Delta, Grid, GridCell, Meant};
 
 /// Titles of the two charts of every row.
@@ -94,7 +94,7 @@ pub(super) fn overview(grid: &Grid) -> Chart {
     }
 }
 
-fn latency(x: f64, reading: &Reading, unit: TimeUnit) -> Point {
+fn latency(x: f64, reading: &Stat, unit: TimeUnit) -> Point {
     let place = |ms: f64| unit.place(ms);
     Point::at(x, place(reading.value))
         .between(reading.low.map(place), reading.high.map(place))

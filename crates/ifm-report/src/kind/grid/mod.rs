@@ -34,7 +34,7 @@ pub(super) const KIND: Kind = Kind {
 /// Whether a condition has both sides in some cell, or a grid is announced and empty.
 fn fits(subject: &Subject) -> bool {
     let Some(grid) = Grid::of(&subject.question) else { return false };
-    let is_planned = subject.question.survey.of_role(RowRole::Planned).next().is_some();
+    let is_planned = subject.question.results.of_role(RowRole::Planned).next().is_some();
     !grid.deltas(MEAN).is_empty() || (is_planned && grid.missing() == grid.wanted())
 }
 
@@ -80,7 +80,7 @@ fn row_title(row: &GridRow) -> String {
 }
 
 fn page(subject: &Subject) -> Page {
-    let survey = subject.question.survey;
+    let results = subject.question.results;
     let of_sides = || {
         let is_open = subject.question.compare_by.is_none();
         let compare_by = Some(key::RUN.to_owned());
@@ -111,7 +111,7 @@ fn page(subject: &Subject) -> Page {
         ));
     }
     let title = format!("{} against {}", plain(&grid.other), plain(&grid.base));
-    let page = frame(subject, (KIND.word, survey), &of_grid, ("", &title));
+    let page = frame(subject, (KIND.word, results), &of_grid, ("", &title));
     Page {
         conditions,
         banners,
@@ -293,7 +293,7 @@ fn table(grid: &Grid) -> Table {
     let place = |cell: &GridCell| grid.rows.get(cell.row);
     let load = |cell: &GridCell| place(cell).and_then(|place| place.load);
     let repeats =
-        |side: &Option<ifm_results::survey::Pooled>| side.as_ref().map_or(0, |of| of.points.len());
+        |side: &Option<ifm_results::Pooled>| side.as_ref().map_or(0, |of| of.points.len());
     let model = |cell: &GridCell| grid.models.get(cell.model).map(|model| plain(model));
     let mut columns = Columns::<GridCell>::default()
         .name("workload", |cell| place(cell).map(workload_title).unwrap_or_default())

@@ -1,6 +1,6 @@
 //! Grids that are full, thin and only announced.
 
-use super::super::testing::Results;
+use super::super::testing::Shown;
 use super::*;
 use crate::ReportModel;
 use crate::page::{Pictures, html, markdown};
@@ -44,7 +44,7 @@ fn draw(
     sheets: &[Sheet],
     compare: Option<(&str, &str)>,
 ) -> (&'static str, Page) {
-    Results { runs, sheets, ..Results::default() }.draw(|question| {
+    Shown { runs, sheets, ..Shown::default() }.draw(|question| {
         question.compare_by = compare.map(|(by, _)| by.to_owned());
         question.baseline = compare.map(|(_, baseline)| baseline.to_owned());
     })
@@ -220,8 +220,8 @@ fn what_differs_within_a_cell_is_a_column() {
     for (row, gpu) in sheet.parts[0].rows.iter_mut().zip(["A", "B", "A", "B"]) {
         row.factors.set(key::GPU, gpu);
     }
-    let survey = ifm_results::survey::Survey::of_sheets(&[sheet]);
-    let grid = Grid::of(&Question::new(&survey)).expect("a grid");
+    let results = ifm_results::Results::of_sheets(&[sheet]);
+    let grid = Grid::of(&Question::new(&results)).expect("a grid");
     assert_eq!(grid.models, ["m · A", "m · B"]);
     let means = |cell: &GridCell| [true, false].map(|base| Some(cell.reading(base, MEAN)?.value));
     let found: Vec<[Option<f64>; 2]> = grid.cells.iter().map(means).collect();

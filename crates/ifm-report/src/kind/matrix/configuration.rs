@@ -68,8 +68,7 @@ static OF_MEDIA: [Column; 6] = [
 /// The columns of a matrix.
 fn columns(matrix: &Matrix) -> Vec<&'static Column> {
     let has = |column: &&Column| {
-        let central =
-            |point: &&ifm_results::survey::Point| point.central(column.quantity).is_some();
+        let central = |point: &&ifm_results::Point| point.central(column.quantity).is_some();
         matrix.cells.iter().any(|cell| cell.points.iter().any(&central))
     };
     COLUMNS.iter().chain(OF_MEDIA.iter().filter(has)).collect()
@@ -77,7 +76,7 @@ fn columns(matrix: &Matrix) -> Vec<&'static Column> {
 
 /// The sections of all configurations.
 pub(super) fn sections(subject: &Subject, matrix: &Matrix) -> Vec<Section> {
-    let ids = matrix.repeat_ids(subject.question.survey);
+    let ids = matrix.repeat_ids(subject.question.results);
     let mut sections = Vec::new();
     for (index, configuration) in matrix.configurations.iter().enumerate() {
         let name = configuration.name();

@@ -37,7 +37,7 @@ pub(super) const KIND: Kind = Kind {
 fn matrix<'a>(subject: &Subject<'a>) -> Option<Matrix<'a>> {
     let question = &subject.question;
     let baseline = question.baseline.as_deref();
-    let matrix = Matrix::of(question.survey, question.compare_by.as_deref(), baseline)?;
+    let matrix = Matrix::of(question.results, question.compare_by.as_deref(), baseline)?;
     let matrix = matrix.resting_on(question.evidence);
     Some(matrix.ranked_by(question.ranks.by))
 }
@@ -52,7 +52,7 @@ pub(super) fn fits(subject: &Subject) -> bool {
 
 fn page(subject: &Subject) -> Page {
     let title = subject.title.unwrap_or("Performance Benchmark Results");
-    let from = sources(subject.question.survey).join(", ");
+    let from = sources(subject.question.results).join(", ");
     let page = Page {
         kind: KIND.word,
         title: plain(title),

@@ -8,11 +8,11 @@ use crate::page::{Block, Cell, Column, Columns, Head, Section};
 use ifm_core::Metric;
 use ifm_core::sheet::{PartKind, Statistic, key};
 use ifm_metrics::stat::welch::Moments;
-use ifm_results::survey::Pooled;
+use ifm_results::Pooled;
 
 /// The chapter; none without a static batch.
 pub(super) fn section(subject: &Subject) -> Option<Section> {
-    let cells = subject.question.survey.pool(PartKind::StaticBatch).cells;
+    let cells = subject.question.results.pool(PartKind::StaticBatch).cells;
     if cells.is_empty() {
         return None;
     }

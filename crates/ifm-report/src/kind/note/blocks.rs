@@ -6,7 +6,7 @@
 use crate::vllm::{line, rule};
 use ifm_core::Metric;
 use ifm_core::sheet::{Statistic, StdKind, key};
-use ifm_results::survey::{KernelMask, KernelTime, Point};
+use ifm_results::{KernelMask, KernelTime, Point};
 
 const GIB: f64 = (1u64 << 30) as f64;
 const MIB: f64 = (1u64 << 20) as f64;

@@ -5,12 +5,12 @@ use super::super::common::about;
 use super::blocks::speed;
 use crate::format::{ABSENT, bytes, meant, number, percent, plain};
 use crate::page::{Block, Cell, Columns, Figure, Head, Section, Table};
-use ifm_chart::{Axis, Cartesian, Chart, Form, Mark, Point, Scale, Series};
+use ifm_chart::{Axis, Cartesian, Chart, Form, Mark, Point as ChartPoint, Scale, Series};
 use ifm_core::Metric;
 use ifm_core::order::Order as _;
 use ifm_core::sheet::{Factors, Statistic, key};
 use ifm_core::words::counted;
-use ifm_results::survey;
+use ifm_results::Point;
 use ifm_rules::insight::{DecodeLimit, EngineLimit, Meant, Topic, decode_limit};
 
 /// The setting of llama-bench and of our engine.
@@ -19,19 +19,19 @@ const THREADS: &str = "n_threads";
 /// One row of the list of models: its name and its rows.
 pub(super) struct Model<'a> {
     pub name: String,
-    points: Vec<&'a survey::Point>,
+    points: Vec<&'a Point>,
 }
 
 impl Model<'_> {
     /// Mean and deviation of a rate, and their row: the first test at the highest power limit, with
     /// the fastest number of threads.
-    pub fn speed(&self, quantity: Metric) -> Option<(f64, Option<f64>, &survey::Point)> {
+    pub fn speed(&self, quantity: Metric) -> Option<(f64, Option<f64>, &Point)> {
         let mut rows = self.points.iter().filter_map(|point| match speed(point) {
             Some((found, mean, std)) if found == quantity => Some((mean, std, *point)),
             _ => None,
         });
         let first = rows.next()?;
-        let but_threads = |point: &survey::Point| {
+        let but_threads = |point: &Point| {
             let mut setting = Factors::default();
             for (name, value) in point.setting.iter().filter(|(name, _)| *name != THREADS) {
                 setting.set(name, value);
@@ -53,7 +53,7 @@ impl Model<'_> {
     }
 
     /// The threads of a row, where not all rows ran with as many.
-    fn threads(&self, point: &survey::Point) -> Option<String> {
+    fn threads(&self, point: &Point) -> Option<String> {
         let threads = point.factor(THREADS)?;
         let differ =
             self.points.iter().any(|other| other.factor(THREADS).as_ref() != Some(&threads));
@@ -64,7 +64,7 @@ impl Model<'_> {
     /// The headings above all of its rows.
     fn headings(&self) -> Vec<&str> {
         let Some((first, others)) = self.points.split_first() else { return Vec::new() };
-        let has = |point: &&survey::Point, word: &String| point.headings.contains(word);
+        let has = |point: &&Point, word: &String| point.headings.contains(word);
         let is_shared = |word: &&String| others.iter().all(|point| has(point, word));
         first.headings.iter().filter(is_shared).map(String::as_str).collect()
     }
@@ -107,7 +107,7 @@ impl Model<'_> {
 }
 
 /// Models with their rows at the highest power limit, the fastest generation first.
-pub(super) fn listed<'a>(points: &[&'a survey::Point]) -> Vec<Model<'a>> {
+pub(super) fn listed<'a>(points: &[&'a Point]) -> Vec<Model<'a>> {
     let mut models: Vec<Model> = Vec::new();
     for point in points {
         let name = point.factor(key::MODEL).unwrap_or_else(|| "unnamed".to_owned());
@@ -117,8 +117,7 @@ pub(super) fn listed<'a>(points: &[&'a survey::Point]) -> Vec<Model<'a>> {
         }
     }
     for model in &mut models {
-        let limit =
-            |point: &&survey::Point| point.setting.number(key::POWER_LIMIT_W).unwrap_or(0.0);
+        let limit = |point: &&Point| point.setting.number(key::POWER_LIMIT_W).unwrap_or(0.0);
         model.points.order_by(|a, b| limit(b).total_cmp(&limit(a)));
     }
     let decode = |model: &Model| model.speed(Metric::DecodeRate).map_or(0.0, |(rate, ..)| rate);
@@ -127,7 +126,7 @@ pub(super) fn listed<'a>(points: &[&'a survey::Point]) -> Vec<Model<'a>> {
 }
 
 /// The chapter.
-pub(super) fn section(subject: &Subject, points: &[&survey::Point]) -> Section {
+pub(super) fn section(subject: &Subject, points: &[&Point]) -> Section {
     let models = listed(points);
     let mut blocks = Vec::new();
     if models.len() > 1 {
@@ -150,7 +149,7 @@ fn models_chart(subject: &Subject, models: &[Model]) -> Chart {
         let point = |(row, model): (usize, &Model)| {
             let (mean, std, _) = model.speed(quantity)?;
             let low = std.map(|std| (mean - std).max(mean / 10.0));
-            let point = Point::at(row as f64, mean).between(low, std.map(|std| mean + std));
+            let point = ChartPoint::at(row as f64, mean).between(low, std.map(|std| mean + std));
             Some(point.told(meant(mean, Meant::TokPerS)))
         };
         let points = models.iter().enumerate().filter_map(point);
@@ -159,7 +158,7 @@ fn models_chart(subject: &Subject, models: &[Model]) -> Chart {
     };
     let limit = |(row, model): (usize, &Model)| {
         let limit = model.at_most(subject)?.tok_per_s;
-        Some(Point::at(row as f64, limit).told(meant(limit, Meant::TokPerS)))
+        Some(ChartPoint::at(row as f64, limit).told(meant(limit, Meant::TokPerS)))
     };
     let limits = models.iter().enumerate().filter_map(limit);
     let limits = Series::reference("limit of generation", limits).form(Form::Tick);

@@ -11,7 +11,7 @@ use crate::page::{Block, Remark, Section, Tile};
 use ifm_core::Metric;
 use ifm_core::order::Order as _;
 use ifm_core::sheet::{PartKind, Statistic, key};
-use ifm_results::survey::{Point, Pool, Pooled};
+use ifm_results::{Point, Pool, Pooled};
 use ifm_rules::insight::{Topic, told_by};
 
 /// Rules whose sentences hold for all charts and tables of the chapter.
@@ -56,7 +56,7 @@ fn served(pool: &Pool) -> String {
 
 /// The pool of all levels, and the factors that distinguish their curves.
 fn measured<'a>(subject: &Subject<'a>) -> (Pool<'a>, Vec<String>) {
-    (subject.question.survey.pool(PartKind::Serving), told_by(&subject.question))
+    (subject.question.results.pool(PartKind::Serving), told_by(&subject.question))
 }
 
 /// How many users fit.

@@ -6,7 +6,7 @@ use crate::format::{ABSENT, count, number, plain, span};
 use crate::page::{Block, Cell, Column, Columns, Head, Section};
 use ifm_core::Metric;
 use ifm_core::sheet::{PartKind, Statistic, key};
-use ifm_results::survey::{Point, Pooled};
+use ifm_results::{Point, Pooled};
 
 const NS_PER_MS: f64 = 1e6;
 const MS_PER_S: f64 = 1e3;
@@ -20,7 +20,7 @@ const J_PER_KJ: f64 = 1e3;
 
 /// The chapter, headed by what was measured; none without a training run or a command.
 pub(super) fn section(subject: &Subject) -> Option<Section> {
-    let cells = subject.question.survey.pool(PartKind::Training).cells;
+    let cells = subject.question.results.pool(PartKind::Training).cells;
     if cells.is_empty() {
         return None;
     }
@@ -85,7 +85,7 @@ pub(super) fn is_training(point: &Point) -> bool {
     let progress =
         [other("steps"), Metric::StepRate, Metric::TotalRate, other("first loss"), other("loss")];
     point.setting.get(key::COMMAND).is_none()
-        || point.readings.iter().any(|reading| progress.contains(&reading.quantity))
+        || point.stats.iter().any(|reading| progress.contains(&reading.metric))
 }
 
 /// The name that the user gave, else the model, else the command.

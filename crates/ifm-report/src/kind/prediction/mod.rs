@@ -16,7 +16,7 @@ use ifm_core::Metric;
 use ifm_core::PredictedLevel;
 use ifm_core::sheet::{PartKind, Statistic, key};
 use ifm_metrics::level::Load;
-use ifm_results::survey::{Curve, Pool, Pooled};
+use ifm_results::{Curve, Pool, Pooled};
 use ifm_rules::insight::{Meant, told_by};
 use std::collections::BTreeSet;
 
@@ -43,22 +43,22 @@ pub(super) fn simulated(runs: &[ReportModel]) -> Option<String> {
 
 /// The note on predictions before any number.
 pub(super) fn banners(subject: &Subject) -> Vec<String> {
-    let survey = subject.question.survey;
-    let is_alone = survey.origins.len() == 1;
+    let results = subject.question.results;
+    let is_alone = results.sources.len() == 1;
     let of_runs = subject.runs.iter().filter_map(|run| {
         let words = run.predicted()?;
         let manifest = &run.manifest;
         let name = manifest.name.as_ref().unwrap_or(&manifest.run_id);
         Some(if is_alone { words } else { format!("{}: {words}", plain(name)) })
     });
-    let documents: BTreeSet<usize> = survey
+    let documents: BTreeSet<usize> = results
         .points
         .iter()
-        .filter(|point| point.is_predicted() && point.origin >= subject.runs.len())
-        .map(|point| point.origin)
+        .filter(|point| point.is_predicted() && point.source >= subject.runs.len())
+        .map(|point| point.source)
         .collect();
     let of_documents = documents.into_iter().filter_map(|origin| {
-        let name = plain(&survey.origins.get(origin)?.side);
+        let name = plain(&results.sources.get(origin)?.side);
         Some(format!("{name}: rows of it were predicted, not measured"))
     });
     let mut all: Vec<String> =
@@ -124,11 +124,11 @@ struct PredictedPair {
 
 /// Predicted against measured; absent where there are not both at one load.
 pub(super) fn section(subject: &Subject) -> Option<Section> {
-    let survey = subject.question.survey;
-    if !survey.is_mixed() {
+    let results = subject.question.results;
+    if !results.is_mixed() {
         return None;
     }
-    let pool = survey.pool(PartKind::Serving);
+    let pool = results.pool(PartKind::Serving);
     let by = told_by(&subject.question);
     let mut all = predicted_pairs(&pool, &by);
     all.truncate(LINES_MAX);
@@ -163,11 +163,11 @@ pub(super) fn section(subject: &Subject) -> Option<Section> {
 
 /// How far off the prediction is, where there is one and one measurement.
 pub(super) fn tile(subject: &Subject) -> Option<Tile> {
-    let survey = subject.question.survey;
-    if !survey.is_mixed() {
+    let results = subject.question.results;
+    if !results.is_mixed() {
         return None;
     }
-    let pool = survey.pool(PartKind::Serving);
+    let pool = results.pool(PartKind::Serving);
     let all = predicted_pairs(&pool, &told_by(&subject.question));
     let [only] = all.as_slice() else { return None };
     let words = |off: &Off| {
@@ -190,7 +190,7 @@ fn predicted_pairs(pool: &Pool, by: &[String]) -> Vec<PredictedPair> {
     let names: Vec<&str> = by.iter().map(String::as_str).collect();
     // A curve of whatever is there: its cells are what counts.
     let curves = pool.curves_against(&names, |cell| {
-        let reading = cell.first()?.readings.first()?.clone();
+        let reading = cell.first()?.stats.first()?.clone();
         Some((cell.load()?.value(), reading))
     });
     let is_predicted = |curve: &&Curve| {

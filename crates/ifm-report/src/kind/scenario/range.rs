@@ -4,7 +4,7 @@ use super::super::common::{ends, load_axis};
 use super::data::{Data, Drawn};
 use crate::format::{meant, plain};
 use ifm_chart::{Chart, Form, Point, Series};
-use ifm_results::survey::Curve;
+use ifm_results::Curve;
 
 /// A scenario and its number.
 struct Edge {

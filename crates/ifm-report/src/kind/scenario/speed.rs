@@ -11,7 +11,7 @@ use ifm_chart::{
 };
 use ifm_core::Metric;
 use ifm_core::sheet::Statistic;
-use ifm_results::survey::{Curve, CurvePoint};
+use ifm_results::{Curve, CurvePoint};
 use ifm_rules::insight::{
     Band, Bands, Meant, Topic, efficiency_curves, step_limit, user_speed_curves,
 };
@@ -208,7 +208,7 @@ pub(super) fn ttft_range(data: &Data) -> Option<Section> {
     let curves = data.curves(Metric::Ttft, CENTER);
     let mut guides = Vec::new();
     // A stated figure without a load has no place on the axis of loads.
-    for point in data.question.survey.points.iter().filter(|point| point.load.is_none()) {
+    for point in data.question.results.points.iter().filter(|point| point.load.is_none()) {
         let Some(reading) = point.central(Metric::Ttft) else { continue };
         let name = point.factor(ifm_core::sheet::key::WORKLOAD).unwrap_or_default();
         guides.push(Guide::Horizontal {

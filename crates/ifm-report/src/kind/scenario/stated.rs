@@ -7,7 +7,7 @@ use crate::model::load;
 use crate::page::{Block, Cell, Columns, Head, Section};
 use ifm_core::Metric;
 use ifm_core::sheet::{RowRole, Statistic, key, meaning};
-use ifm_results::survey::{CurvePoint, Point, Reading, Survey};
+use ifm_results::{CurvePoint, Point, Results, Stat};
 use ifm_rules::insight::{Meant, Tone, user_speed_curves};
 
 /// Before any number.
@@ -20,11 +20,11 @@ const ROWS_MAX: usize = 100;
 
 /// What is said before any number: that nothing was measured here, and how many use cases the
 /// document counts and gives no figure of.
-pub(super) fn banners(survey: &Survey, named: &[String]) -> Vec<String> {
+pub(super) fn banners(results: &Results, named: &[String]) -> Vec<String> {
     let mut banners = vec![BANNER.to_owned()];
     let unnamed: Vec<&str> = [(key::MODEL, "model"), (key::GPU, "GPU")]
         .into_iter()
-        .filter(|(name, _)| survey.points.iter().all(|point| point.factor(name).is_none()))
+        .filter(|(name, _)| results.points.iter().all(|point| point.factor(name).is_none()))
         .map(|(_, word)| word)
         .collect();
     if !unnamed.is_empty() {
@@ -34,7 +34,7 @@ pub(super) fn banners(survey: &Survey, named: &[String]) -> Vec<String> {
         ));
     }
     let quantity = Metric::other(USE_CASES);
-    let counts = survey.of_role(RowRole::Stated);
+    let counts = results.of_role(RowRole::Stated);
     let counts = counts.filter_map(|point| point.value(quantity, Statistic::Value));
     let counted = counts.fold(0.0, f64::max);
     let named: Vec<&str> =
@@ -100,17 +100,17 @@ pub(super) fn no_capacity(is_stated: bool) -> Option<Section> {
 }
 
 /// Every stated figure with its sentence.
-pub(super) fn figures(survey: &Survey, dispute: Option<Dispute>) -> Section {
+pub(super) fn figures(results: &Results, dispute: Option<Dispute>) -> Section {
     let mut rows: Vec<Figure> = Vec::new();
-    for point in survey.of_role(RowRole::Stated) {
-        let mut readings = point.readings.iter().peekable();
-        while let Some(reading) = readings.next() {
+    for point in results.of_role(RowRole::Stated) {
+        let mut stats = point.stats.iter().peekable();
+        while let Some(reading) = stats.next() {
             // The two ends of a range are one figure.
-            let is_end = |other: &&Reading| {
+            let is_end = |other: &&Stat| {
                 let ends = (reading.statistic, other.statistic);
-                other.quantity == reading.quantity && ends == (Statistic::Min, Statistic::Max)
+                other.metric == reading.metric && ends == (Statistic::Min, Statistic::Max)
             };
-            rows.push(Figure { point, reading, end: readings.next_if(is_end) });
+            rows.push(Figure { point, reading, end: stats.next_if(is_end) });
         }
     }
     rows.truncate(ROWS_MAX);
@@ -128,7 +128,7 @@ pub(super) fn figures(survey: &Survey, dispute: Option<Dispute>) -> Section {
             },
             |line| meant(line, Meant::Count),
         )
-        .text("quantity", |of| plain(&quantity_words(of.reading.quantity)))
+        .text("quantity", |of| plain(&quantity_words(of.reading.metric)))
         .cell(Head::number("figure"), |of| of.cell(dispute))
         .text("statistic", Figure::statistic)
         .text("use case", |of| or_absent(of.point.factor(key::WORKLOAD).as_deref()))
@@ -144,8 +144,8 @@ pub(super) fn figures(survey: &Survey, dispute: Option<Dispute>) -> Section {
 /// A stated figure; of a range with its other end.
 struct Figure<'s> {
     point: &'s Point,
-    reading: &'s Reading,
-    end: Option<&'s Reading>,
+    reading: &'s Stat,
+    end: Option<&'s Stat>,
 }
 
 impl Figure<'_> {
@@ -155,7 +155,7 @@ impl Figure<'_> {
             Some(end) => Cell::text(format!("{} to {}", written(self.reading), written(end))),
             None => Cell { value: Some(value), ..Cell::text(written(self.reading)) },
         };
-        let is_disputed = |dispute: Dispute| match self.reading.quantity {
+        let is_disputed = |dispute: Dispute| match self.reading.metric {
             Metric::Itl | Metric::Tpot => dispute.is_gap(value),
             Metric::UserSpeed => dispute.is_speed(value),
             _ => false,
@@ -189,8 +189,8 @@ fn how(quantity: Metric) -> Meant {
 }
 
 /// A figure as it is printed, where that says more than our digits.
-fn written(reading: &Reading) -> String {
-    match (how(reading.quantity), &reading.printed) {
+fn written(reading: &Stat) -> String {
+    match (how(reading.metric), &reading.printed) {
         (Meant::TokPerS, Some(printed)) => plain(&format!("{printed} tok/s")),
         (how, _) => meant(reading.value, how),
     }

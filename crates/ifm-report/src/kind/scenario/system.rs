@@ -9,7 +9,7 @@ use crate::page::Section;
 use ifm_chart::{Axis, Cartesian, Chart, Form, Note, Point, Second, Series, Tone, Weight};
 use ifm_core::Metric;
 use ifm_core::sheet::Statistic;
-use ifm_results::survey::Curve;
+use ifm_results::Curve;
 use ifm_rules::insight::{Meant, Place, Topic, configurations, is_per_gpu, knee_at};
 
 const SECONDS_PER_HOUR: f64 = 3600.0;
@@ -95,7 +95,7 @@ pub(super) fn pareto(data: &Data) -> Option<Section> {
             let name = plain(&one.name);
             let most = fittings
                 .iter()
-                .find(|fitting| ifm_results::survey::name_of(&fitting.of) == one.name)
+                .find(|fitting| ifm_results::name_of(&fitting.of) == one.name)
                 .and_then(|fitting| fitting.load());
             let frontier = one.frontier(&all);
             let is_best = frontier.iter().all(|on| *on);

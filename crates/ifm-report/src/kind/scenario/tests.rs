@@ -1,6 +1,6 @@
 //! Pages of made-up runs and of a document that only states figures.
 
-use super::super::testing::Results;
+use super::super::testing::Shown;
 use crate::ReportModel;
 use crate::TerminalStyle;
 use crate::page::{Block, Page, Pictures, html, markdown, terminal};
@@ -46,7 +46,7 @@ fn models() -> Vec<ReportModel> {
 
 /// The page of a kind that is recognised, with everything asked.
 fn page(runs: &[ReportModel], sheets: &[Sheet], ask: impl FnOnce(&mut Question)) -> Page {
-    let results = Results { runs, sheets, ..Results::default() };
+    let results = Shown { runs, sheets, ..Shown::default() };
     results
         .draw(|question| {
             if let Some(first) = runs.first() {
@@ -135,7 +135,7 @@ fn stated_figures_stay_stated() {
 /// What the checks say of a document, and its page.
 fn audited(sheet: &Sheet) -> Page {
     let (sheets, kind) = (std::slice::from_ref(sheet), Some("scenario"));
-    Results { sheets, kind, is_audited: true, ..Results::default() }.draw(|_| {}).1
+    Shown { sheets, kind, is_audited: true, ..Shown::default() }.draw(|_| {}).1
 }
 
 /// The stated figures, with the gap and the efficiency that the others make.

@@ -1,4 +1,4 @@
-//! The charts of a run: each against the load, from the points of its survey.
+//! The charts of a run: each against the load, from the points of its results.
 
 use super::super::common::{ends, largest, lines, load_axis, value_axis};
 use super::super::limit::{self, Bounded};
@@ -14,7 +14,7 @@ use ifm_core::spec::SloTerm;
 use ifm_core::words::counted;
 use ifm_metrics::level::USER_RATE_ESTIMATED;
 use ifm_metrics::slo::VerdictState;
-use ifm_results::survey::{Curve, CurvePoint, Pool, Pooled, readings_of};
+use ifm_results::{Curve, CurvePoint, Pool, Pooled, readings_of};
 use ifm_rules::insight::{Meant, OUTPUT, Question, Topic};
 
 /// A latency limit is drawn up to this multiple of the largest value: further away it would flatten
@@ -32,7 +32,7 @@ pub(super) type Shown = (Chart, &'static [Topic], Option<String>);
 /// The charts with the limit of the machine, where machine and model are known; none with fewer
 /// than two different loads.
 pub(super) fn charts(model: &ReportModel, question: &Question) -> Vec<Shown> {
-    let pool = question.survey.pool(PartKind::Serving);
+    let pool = question.results.pool(PartKind::Serving);
     let mut all: Vec<(Option<Chart>, &'static [Topic])> = vec![
         (output(&pool), &[Topic::Throughput, Topic::Scaling]),
         (pareto(&pool), &[Topic::Pareto, Topic::DecodeSpeed]),
@@ -207,14 +207,14 @@ mod tests {
     use crate::ReportModel;
     use crate::testing::{model, single, sweep};
     use ifm_chart::{Guide, Plot};
-    use ifm_results::survey::Survey;
+    use ifm_results::Results;
     use ifm_rules::insight::Question;
 
     #[test]
     fn a_sweep_has_four_charts_and_a_single_level_none() {
         let drawn = |model: &ReportModel| {
-            let survey = Survey::of_run(&model.manifest, &model.summary);
-            super::charts(model, &Question::new(&survey))
+            let results = Results::of_run(&model.manifest, &model.summary);
+            super::charts(model, &Question::new(&results))
         };
         let charts = drawn(&model(&sweep()));
         let ids: Vec<&str> = charts.iter().map(|(chart, ..)| chart.id.as_str()).collect();
@@ -242,13 +242,13 @@ mod tests {
     #[test]
     fn the_limit_of_a_known_machine_is_drawn_with_its_formula_and_source() {
         let model = model(&sweep());
-        let survey = Survey::of_run(&model.manifest, &model.summary);
-        let unknown = super::charts(&model, &Question::new(&survey));
+        let results = Results::of_run(&model.manifest, &model.summary);
+        let unknown = super::charts(&model, &Question::new(&results));
         assert!(unknown.iter().all(|(.., caption)| caption.is_none()));
         let question = Question {
             gpu: Some("H100 SXM".to_owned()),
             model: Some("Llama-3.1-8B-Instruct".to_owned()),
-            ..Question::new(&survey)
+            ..Question::new(&results)
         };
         let charts = super::charts(&model, &question);
         let (chart, _, caption) =

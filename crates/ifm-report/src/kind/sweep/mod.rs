@@ -26,7 +26,7 @@ use crate::page::{
 };
 use crate::parts;
 use crate::words::{self, AnswerTopic, note};
-use ifm_compare::comparison::SurveyEvidence;
+use ifm_compare::comparison::ResultsEvidence;
 use ifm_core::order::Order as _;
 use ifm_core::sheet::PartKind;
 use ifm_metrics::LevelSummary;
@@ -37,7 +37,7 @@ use ifm_metrics::slo::VerdictState;
 use ifm_metrics::stat::{Distribution, Percentile};
 use ifm_metrics::warning::CheckState;
 use ifm_results::say;
-use ifm_results::survey::{Pool, Pooled, Survey};
+use ifm_results::{Pool, Pooled, Results};
 use ifm_rules::insight::{Insight, Question, Tone, Topic, insights};
 
 pub(super) const KIND: Kind = Kind {
@@ -57,12 +57,12 @@ fn page(subject: &Subject) -> Page {
 
 /// The page of a run, compared with its own target.
 pub(crate) fn run(model: &ReportModel) -> Page {
-    let survey = Survey::of_run(&model.manifest, &model.summary);
+    let results = Results::of_run(&model.manifest, &model.summary);
     let slo = model.manifest.spec.slo.named();
     let usd_per_hour = model.manifest.capacity.as_ref().and_then(|found| found.usd_per_hour);
-    let evidence = SurveyEvidence::new([model.evidence.clone()], &[]);
+    let evidence = ResultsEvidence::new([model.evidence.clone()], &[]);
     let evidence = &evidence;
-    let question = Question { slo, usd_per_hour, evidence, ..Question::new(&survey) };
+    let question = Question { slo, usd_per_hour, evidence, ..Question::new(&results) };
     let mut page = asked(model, &question);
     page.banners.splice(0..0, model.predicted().map(|words| format!("⚠ {words}.")));
     page
@@ -81,7 +81,7 @@ fn asked(model: &ReportModel, question: &Question) -> Page {
     );
     let mut insights = insights(question);
     tell_first_wave(&mut insights, model, question);
-    let pool = question.survey.pool(PartKind::Serving);
+    let pool = question.results.pool(PartKind::Serving);
     let answers = Answers::new(question, &pool, &[]);
     let mut sections = vec![
         charts(model, question, &insights),

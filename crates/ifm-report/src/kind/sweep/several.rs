@@ -19,7 +19,7 @@ use ifm_core::sheet::{PartKind, Statistic, key};
 use ifm_core::spec::SloSpec;
 use ifm_core::words::counted;
 use ifm_metrics::level::Load;
-use ifm_results::survey::{Curve, Pool, Pooled, Reading, factor_words};
+use ifm_results::{Curve, Pool, Pooled, Stat, factor_words};
 use ifm_rules::insight::{
     CENTER, Delta, Meant, OUTPUT, Question, Tone, Topic, setup_of, told_by, user_speed,
     user_speed_curves,
@@ -27,8 +27,8 @@ use ifm_rules::insight::{
 
 /// The page.
 pub(super) fn page(subject: &Subject) -> Page {
-    let survey = subject.question.survey;
-    let pool = survey.pool(PartKind::Serving);
+    let results = subject.question.results;
+    let pool = results.pool(PartKind::Serving);
     let by = told_by(&subject.question);
     let figures = figures(subject, &pool, &by);
     let mut sections = Vec::new();
@@ -39,7 +39,7 @@ pub(super) fn page(subject: &Subject) -> Page {
     sections.extend(answers.capacity(subject.insights));
     sections.extend(answers.cost(subject.insights));
     sections.push(Section::new("Points", vec![Block::Table(points(&pool, &by))]));
-    let page = frame(subject, (KIND.word, survey), subject.insights, (key::MODEL, "Measurements"));
+    let page = frame(subject, (KIND.word, results), subject.insights, (key::MODEL, "Measurements"));
     let points = || pool.cells.iter().flat_map(|cell| &cell.points);
     let predicted = points().filter(|point| point.is_predicted()).count();
     let of_them = match predicted {
@@ -50,11 +50,11 @@ pub(super) fn page(subject: &Subject) -> Page {
         ),
     };
     // A prediction wins nothing against a measurement.
-    let measured = survey.without_predictions();
-    let tiles: Vec<Tile> = match survey.is_mixed() {
+    let measured = results.without_predictions();
+    let tiles: Vec<Tile> = match results.is_mixed() {
         false => answers.tile().into_iter().chain(tiles(&subject.question, &pool, &by)).collect(),
         true => {
-            let question = Question { survey: &measured, ..subject.question.clone() };
+            let question = Question { results: &measured, ..subject.question.clone() };
             let (pool, by) = (measured.pool(PartKind::Serving), told_by(&question));
             let answer = Answers::new(&question, &pool, &by).tile();
             answer.into_iter().chain(tiles(&question, &pool, &by)).collect()
@@ -316,7 +316,7 @@ pub(in super::super) fn points(pool: &Pool, by: &[String]) -> Table {
         Column::new(head, move |cell: &Pooled| {
             let reading = cell.first_of(quantity, statistics);
             let per_unit = if quantity == Metric::PixelRate { PER_MEGA } else { 1.0 };
-            let scaled = |reading: Reading| Reading { value: reading.value / per_unit, ..reading };
+            let scaled = |reading: Stat| Stat { value: reading.value / per_unit, ..reading };
             measured(reading.map(scaled), how)
         })
     };
@@ -348,8 +348,8 @@ fn named(pool: &Pool, name: &str, quantity: Metric, statistics: &[Statistic]) ->
     if statistics != CENTER {
         return name.to_owned();
     }
-    let readings = pool.cells.iter().filter_map(|cell| cell.first_of(quantity, statistics));
-    let mut found: Vec<Statistic> = readings.map(|reading| reading.statistic).collect();
+    let stats = pool.cells.iter().filter_map(|cell| cell.first_of(quantity, statistics));
+    let mut found: Vec<Statistic> = stats.map(|reading| reading.statistic).collect();
     found.dedup();
     match found.as_slice() {
         [Statistic::Median] => format!("{name} p50"),
@@ -359,7 +359,7 @@ fn named(pool: &Pool, name: &str, quantity: Metric, statistics: &[Statistic]) ->
 }
 
 /// A figure, marked where it is based on too few values.
-fn measured(reading: Option<Reading>, how: Meant) -> Cell {
+fn measured(reading: Option<Stat>, how: Meant) -> Cell {
     let value = reading.as_ref().map(|reading| reading.value);
     let cell = Cell::number(value, |value| meant(value, how));
     match reading.filter(|reading| !reading.is_enough).and_then(|reading| reading.n) {

@@ -9,7 +9,7 @@ use ifm_chart::{
 };
 use ifm_core::Metric;
 use ifm_core::sheet::Statistic;
-use ifm_results::survey::{Curve, CurvePoint};
+use ifm_results::{Curve, CurvePoint};
 use ifm_rules::insight::{
     Bands, CENTER, Growth, LoadAxis, Matched, Meant, OUTPUT, Topic, Versus, growth,
 };

@@ -43,9 +43,9 @@ struct Compared<'a> {
 /// Whether curves of a model and of its twin in another precision are compared, and nothing is only
 /// announced.
 fn fits(subject: &Subject) -> bool {
-    let survey = subject.question.survey;
+    let results = subject.question.results;
     let all = Versus::all(&subject.question);
-    let is_planned = survey.of_role(RowRole::Planned).next().is_some();
+    let is_planned = results.of_role(RowRole::Planned).next().is_some();
     let is_twin = |versus: &Versus| {
         let scheme = |name: &str| Scheme::of(name, None);
         let base = scheme(&versus.base.name);
@@ -58,7 +58,7 @@ fn fits(subject: &Subject) -> bool {
             && versus.parties().all(|party| points(party) > 1)
     };
     // A prediction is not a variant of a measurement.
-    !is_planned && !survey.is_mixed() && !all.is_empty() && all.iter().all(is_twin)
+    !is_planned && !results.is_mixed() && !all.is_empty() && all.iter().all(is_twin)
 }
 
 /// What is compared: as the user asked, else side by side.
@@ -75,14 +75,14 @@ fn compared<'a>(subject: &'a Subject<'a>) -> Compared<'a> {
 }
 
 fn page(subject: &Subject) -> Page {
-    let survey = subject.question.survey;
+    let results = subject.question.results;
     let compared = compared(subject);
     let mut sections = Vec::new();
     let Some(first) = compared.all.first() else { return nothing(subject, KIND.word, NOTHING) };
     sections.push(hardware(subject));
     sections.extend(models(first));
     for versus in &compared.all {
-        sections.extend(results(subject, &compared, versus));
+        sections.extend(sections_of(subject, &compared, versus));
     }
     sections.push(conclusion(&compared));
     let others: Vec<&str> = first.others.iter().map(|party| party.name.as_str()).collect();
@@ -97,7 +97,7 @@ fn page(subject: &Subject) -> Page {
         remarks: spread(&compared.insights),
         sections,
         footer: vec![bounds()],
-        ..frame(subject, (KIND.word, survey), &[], ("", &plain(&title)))
+        ..frame(subject, (KIND.word, results), &[], ("", &plain(&title)))
     }
 }
 
@@ -128,7 +128,7 @@ const HARDWARE: [&str; 5] =
     ["GPUs", "GPU memory", "GPU driver", "power limit", "processor of the host"];
 
 fn hardware(subject: &Subject) -> Section {
-    let survey = subject.question.survey;
+    let results = subject.question.results;
     let mut lines: Vec<String> = Vec::new();
     // What several runs share is listed once.
     let mut add = |line: String| {
@@ -136,7 +136,7 @@ fn hardware(subject: &Subject) -> Section {
             lines.push(line);
         }
     };
-    for point in &survey.points {
+    for point in &results.points {
         let written = point.factor(key::HARDWARE).or_else(|| point.factor(key::GPU));
         written.into_iter().for_each(|words| add(plain(&words)));
     }
@@ -144,7 +144,7 @@ fn hardware(subject: &Subject) -> Section {
         let devices = told_of(facts).filter(|(_, what, _)| HARDWARE.contains(what));
         devices.for_each(|(_, what, value)| add(format!("{what}: {}", plain(&value))));
     }
-    survey.values(key::ENGINE).iter().for_each(|engine| add(format!("engine: {}", plain(engine))));
+    results.values(key::ENGINE).iter().for_each(|engine| add(format!("engine: {}", plain(engine))));
     for (name, value) in subject.runs.iter().flat_map(|run| &run.manifest.server.notes) {
         add(format!("{}: {}", plain(name), plain(value)));
     }
@@ -194,7 +194,7 @@ fn stages(scheme: &Scheme) -> Table {
 }
 
 /// Everything that was measured under the same conditions.
-fn results(subject: &Subject, compared: &Compared, versus: &Versus) -> Vec<Section> {
+fn sections_of(subject: &Subject, compared: &Compared, versus: &Versus) -> Vec<Section> {
     let scene = versus.scene.as_ref().map(|scene| format!(" ({})", plain(scene)));
     let scene = scene.unwrap_or_default();
     let insights = compared.insights.as_ref();

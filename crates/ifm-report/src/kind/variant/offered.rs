@@ -8,7 +8,7 @@ use ifm_core::Metric;
 use ifm_core::order::Order as _;
 use ifm_core::sheet::{Statistic, key};
 use ifm_metrics::level::Load;
-use ifm_results::survey::Pooled;
+use ifm_results::Pooled;
 use ifm_rules::insight::{Meant, OUTPUT, Party, Versus};
 
 /// Why a comparison of rates has no such chart.

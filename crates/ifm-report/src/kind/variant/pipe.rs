@@ -9,7 +9,7 @@ use ifm_core::Metric;
 use ifm_core::sheet::{Statistic, key};
 use ifm_core::spec::ArrivalLaw;
 use ifm_metrics::level::Load;
-use ifm_results::survey::Pooled;
+use ifm_results::Pooled;
 use ifm_rules::insight::Party;
 
 const MS_PER_S: f64 = 1e3;
@@ -96,7 +96,7 @@ fn strategy(subject: &Subject, cell: &Pooled) -> String {
 fn law(subject: &Subject, cell: &Pooled) -> &'static str {
     let found = cell.first().and_then(|point| {
         let level = point.place.pointer.as_deref()?.rsplit('/').next()?.parse::<usize>().ok()?;
-        let run = subject.runs.get(point.origin)?;
+        let run = subject.runs.get(point.source)?;
         Some(run.manifest.spec.levels.get(level)?.arrivals.as_ref()?.law)
     });
     match found {

@@ -5,7 +5,7 @@ use super::super::cumulative::{Of, figures};
 use crate::format::{meant, plain};
 use crate::page::{Block, Section};
 use ifm_core::Metric;
-use ifm_results::survey::Pooled;
+use ifm_results::Pooled;
 use ifm_rules::insight::{CENTER, Meant, Party, Question, Versus, is_burst, itl_limits};
 
 /// The chapter; it says why where there is nothing to draw.

@@ -6,7 +6,7 @@ use crate::page::{Cell, Column, Columns, Head, Table};
 use ifm_compare::comparison::Verdict;
 use ifm_core::Metric;
 use ifm_core::sheet::Statistic;
-use ifm_results::survey::{Curve, Pooled};
+use ifm_results::{Curve, Pooled};
 use ifm_rules::insight::{
     CENTER, Delta, Growth, LoadAxis, Meant, Party, Question, Versus, growth, is_burst, itl_limits,
 };

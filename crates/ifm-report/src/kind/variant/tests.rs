@@ -1,13 +1,13 @@
 //! Twins, unlike models, thin documents and inferometer's runs.
 
-use super::super::testing::Results;
+use super::super::testing::Shown;
 use super::*;
 use crate::page::{Pictures, Tile, html, markdown};
 use crate::testing::model;
 use ifm_core::Sheet;
 use ifm_core::sheet::{Factors, Figure, Part, PartKind, Place, Row, Source, Statistic, Unit};
 use ifm_metrics::testing::{NoisyLoop, noisy_run};
-use ifm_results::survey::{Point, Reading, Survey};
+use ifm_results::{Point, Results, Stat};
 use ifm_rules::insight::Tone;
 
 /// Requests in flight, ITL and TTFT in ms, output in tok/s.
@@ -40,7 +40,7 @@ fn sheet(models: &[(&str, &[RowOf])]) -> Sheet {
 
 fn draw(sheet: &Sheet, kind: Option<&'static str>) -> (&'static str, Page) {
     let sheets = std::slice::from_ref(sheet);
-    Results { sheets, kind, ..Results::default() }.draw(|_| {})
+    Shown { sheets, kind, ..Shown::default() }.draw(|_| {})
 }
 
 const BASE: &[RowOf] =
@@ -93,7 +93,7 @@ fn two_runs_are_compared_run_by_run() {
         model(&run)
     };
     let runs = [run("aaaa", 20.0, 1), run("bbbb", 10.0, 5)];
-    let results = Results { runs: &runs, kind: Some("variant"), ..Results::default() };
+    let results = Shown { runs: &runs, kind: Some("variant"), ..Shown::default() };
     let page = results.draw(|question| question.baseline = Some("bbbb".to_owned())).1;
     let text = markdown(&page, Pictures::None);
     assert!(page.title.starts_with("aaaa against bbbb"), "{}", page.title);
@@ -128,19 +128,19 @@ fn output_stands_against_what_was_offered() {
     let points = |model: &str, rows: &[(f64, f64)]| -> Vec<Point> {
         let point = |(rate, output): &(f64, f64)| {
             let setting = Factors::default().with(key::MODEL, model).with(key::OUTPUT_TOKENS, 100);
-            let readings = vec![
-                Reading::new(Metric::OutputRate, Statistic::Mean, *output),
-                Reading::new(Metric::Itl, Statistic::Median, 10.0 + rate),
+            let stats = vec![
+                Stat::new(Metric::OutputRate, Statistic::Mean, *output),
+                Stat::new(Metric::Itl, Statistic::Median, 10.0 + rate),
             ];
             let load = Some(ifm_metrics::level::Load::ReqPerS(*rate));
-            Point { load, ..ifm_results::testing::point(PartKind::Serving, setting, readings) }
+            Point { load, ..ifm_results::testing::point(PartKind::Serving, setting, stats) }
         };
         rows.iter().map(point).collect()
     };
     let mut all = points("m", &[(2.0, 200.0), (4.0, 300.0)]);
     all.extend(points("m-int8", &[(2.0, 200.0), (4.0, 390.0)]));
-    let points = Survey { origins: Vec::new(), points: all };
-    let page = Results { points, kind: Some("variant"), ..Results::default() }.draw(|_| {}).1;
+    let points = Results { sources: Vec::new(), points: all };
+    let page = Shown { points, kind: Some("variant"), ..Shown::default() }.draw(|_| {}).1;
     let served = plot(&page, "served");
     let names: Vec<&str> = served.series.iter().map(|series| series.name.as_str()).collect();
     assert_eq!(names, ["m", "m-int8", "served = offered"]);
@@ -185,7 +185,7 @@ fn miscounted(tpot_of: impl Fn(&RowOf) -> f64) -> Sheet {
 /// The page with the checks.
 fn checked_page(sheet: &Sheet) -> Page {
     let (sheets, kind) = (std::slice::from_ref(sheet), Some("variant"));
-    Results { sheets, kind, is_audited: true, ..Results::default() }.draw(|_| {}).1
+    Shown { sheets, kind, is_audited: true, ..Shown::default() }.draw(|_| {}).1
 }
 
 /// The tile about output, with the checks.

@@ -7,7 +7,7 @@ use crate::insight::{Insight, InsightRule, Question, Tone, Topic};
 use ifm_core::Metric;
 use ifm_core::sheet::{PartKind, Statistic};
 use ifm_results::say;
-use ifm_results::survey::{Curve, Pool};
+use ifm_results::{Curve, Pool};
 
 /// A latency that grows by less stays flat.
 const FLAT_MAX: f64 = 1.3;
@@ -27,7 +27,7 @@ pub(super) const RULE: InsightRule = InsightRule {
 };
 
 fn look(question: &Question) -> Vec<Insight> {
-    let pool = question.survey.pool(PartKind::Serving);
+    let pool = question.results.pool(PartKind::Serving);
     let by = told_by(question);
     let mut found: Vec<Insight> = Vec::new();
     found.extend(context(&efficiency_curves(&pool, &by)));

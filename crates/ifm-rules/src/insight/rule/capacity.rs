@@ -8,7 +8,7 @@ use ifm_metrics::answer::UsersState;
 use ifm_metrics::level::Load;
 use ifm_metrics::slo::VerdictState;
 use ifm_results::say;
-use ifm_results::survey::{Fitting, Miss, Pooled, name_of};
+use ifm_results::{Fitting, Miss, Pooled, name_of};
 
 pub(super) const RULE: InsightRule = InsightRule {
     id: "capacity",
@@ -20,7 +20,7 @@ fn look(question: &Question) -> Vec<Insight> {
     if question.slo.terms.is_empty() {
         return Vec::new();
     }
-    let pool = question.survey.pool(PartKind::Serving);
+    let pool = question.results.pool(PartKind::Serving);
     let by = told_by(question);
     let names: Vec<&str> = by.iter().map(String::as_str).collect();
     pool.fittings(&names, &question.slo).iter().filter_map(insight).collect()

@@ -4,7 +4,7 @@ use super::{headed, told_by};
 use crate::insight::{Insight, InsightRule, Question, Tone, Topic};
 use ifm_core::sheet::PartKind;
 use ifm_results::say;
-use ifm_results::survey::{Pooled, name_of};
+use ifm_results::{Pooled, name_of};
 
 pub(super) const RULE: InsightRule = InsightRule {
     id: "cheapest",
@@ -14,7 +14,7 @@ pub(super) const RULE: InsightRule = InsightRule {
 
 fn look(question: &Question) -> Vec<Insight> {
     let Some(price) = question.usd_per_hour else { return Vec::new() };
-    let pool = question.survey.pool(PartKind::Serving);
+    let pool = question.results.pool(PartKind::Serving);
     let by = told_by(question);
     let names: Vec<&str> = by.iter().map(String::as_str).collect();
     let has_target = !question.slo.terms.is_empty();

@@ -7,7 +7,7 @@ use ifm_core::sheet::{PartKind, Statistic};
 use ifm_metrics::answer::UsersState;
 use ifm_metrics::slo;
 use ifm_results::say;
-use ifm_results::survey::{Cold, Fitting, Miss, Pool};
+use ifm_results::{Cold, Fitting, Miss, Pool};
 
 pub(super) const RULE: InsightRule = InsightRule {
     id: "cold_level",
@@ -16,7 +16,7 @@ pub(super) const RULE: InsightRule = InsightRule {
 };
 
 fn look(question: &Question) -> Vec<Insight> {
-    let pool = question.survey.pool(PartKind::Serving);
+    let pool = question.results.pool(PartKind::Serving);
     let by = told_by(question);
     let names: Vec<&str> = by.iter().map(String::as_str).collect();
     let cold = pool.cold(&names);
@@ -80,11 +80,11 @@ mod tests {
     use super::*;
     use crate::insight::insights;
     use ifm_metrics::level::Load;
-    use ifm_results::survey::{Reading, Survey};
     use ifm_results::testing::batch;
+    use ifm_results::{Results, Stat};
 
     /// P99 of ITL and TTFT of a published sweep.
-    fn survey(levels: &[(u32, f64, f64)]) -> Survey {
+    fn results(levels: &[(u32, f64, f64)]) -> Results {
         let p99 = Statistic::Percentile(99.0);
         let mut points = Vec::new();
         for (part, (users, itl, ttft)) in levels.iter().enumerate() {
@@ -92,15 +92,15 @@ mod tests {
             point.kind = PartKind::Serving;
             point.part = part;
             point.load = Some(Load::Users(*users));
-            point.readings =
-                vec![Reading::new(Metric::Itl, p99, *itl), Reading::new(Metric::Ttft, p99, *ttft)];
+            point.stats =
+                vec![Stat::new(Metric::Itl, p99, *itl), Stat::new(Metric::Ttft, p99, *ttft)];
             points.push(point);
         }
-        Survey { origins: Vec::new(), points }
+        Results { sources: Vec::new(), points }
     }
 
-    fn found(survey: &Survey) -> Vec<Vec<f64>> {
-        let all = insights(&Question::new(survey));
+    fn found(results: &Results) -> Vec<Vec<f64>> {
+        let all = insights(&Question::new(results));
         let of_rule = all.iter().filter(|insight| insight.rule == RULE.id);
         of_rule.map(|one| one.sentence.numbers().map(|(number, _)| number).collect()).collect()
     }
@@ -114,7 +114,7 @@ mod tests {
             (256, 67.17, 380.03),
             (512, 139.67, 733.46),
         ];
-        let found = found(&survey(&levels));
+        let found = found(&results(&levels));
         let [cold, fits] = found.as_slice() else { panic!("{found:?}") };
         assert_eq!((cold[0], cold[1], cold[3], cold[4]), (32.0, 84.66, 64.0, 32.06));
         assert_eq!(fits.as_slice(), [128.0, 500.0, 50.0, 256.0, 67.17]);
@@ -122,6 +122,6 @@ mod tests {
 
     #[test]
     fn ignores_tails_that_grow_with_the_load() {
-        assert!(found(&survey(&[(1, 10.0, 50.0), (2, 12.0, 60.0), (4, 11.0, 70.0)])).is_empty());
+        assert!(found(&results(&[(1, 10.0, 50.0), (2, 12.0, 60.0), (4, 11.0, 70.0)])).is_empty());
     }
 }

@@ -244,7 +244,7 @@ mod tests {
     use crate::insight::insights;
     use ifm_core::Metric;
     use ifm_core::sheet::{Factors, PartKind, RowRole, key};
-    use ifm_results::survey::{Point, Reading, Survey};
+    use ifm_results::{Point, Results, Stat};
 
     /// One measured or announced cell: mean and P99 in ms, three repeats that differ by a
     /// thousandth.
@@ -262,7 +262,7 @@ mod tests {
                     .iter()
                     .flat_map(|(mean, p99)| {
                         [(MEAN, mean), (P99, p99)]
-                            .map(|(of, value)| Reading::new(Metric::E2e, of, value * factor))
+                            .map(|(of, value)| Stat::new(Metric::E2e, of, value * factor))
                     })
                     .collect(),
             )
@@ -270,8 +270,8 @@ mod tests {
         [0.999, 1.0, 1.001].map(point).into_iter().collect()
     }
 
-    fn numbers(survey: &Survey, rule: &str) -> Vec<Vec<f64>> {
-        let all = insights(&Question::new(survey));
+    fn numbers(results: &Results, rule: &str) -> Vec<Vec<f64>> {
+        let all = insights(&Question::new(results));
         let of_rule = all.iter().filter(|insight| insight.rule == rule);
         of_rule.map(|one| one.sentence.numbers().map(|(value, _)| value).collect()).collect()
     }
@@ -287,23 +287,23 @@ mod tests {
             }
         }
         points.extend(cell("c", 1, "off", Some((1_000.0, 2_000.0))));
-        let survey = Survey { origins: Vec::new(), points };
-        let grid = Grid::of(&Question::new(&survey)).expect("a grid");
+        let results = Results { sources: Vec::new(), points };
+        let grid = Grid::of(&Question::new(&results)).expect("a grid");
         assert_eq!(
             (grid.by.as_str(), grid.base.as_str(), grid.other.as_str()),
             ("cc", "cc off", "cc on")
         );
         let loads: Vec<Option<Load>> = grid.rows.iter().map(|row| row.load).collect();
         assert_eq!(loads, [100, 50, 1].map(|users| Some(Load::Users(users))));
-        let models = numbers(&survey, "condition_model");
+        let models = numbers(&results, "condition_model");
         assert!((models[0][0] - 0.05).abs() < 1e-9 && models.len() == 2, "{models:?}");
-        let [trend] = numbers(&survey, "condition_trend").try_into().expect("one");
+        let [trend] = numbers(&results, "condition_trend").try_into().expect("one");
         assert!((trend[0] - 1.0).abs() < 1e-9 && trend[1] == 6.0, "{trend:?}");
-        let [tail] = numbers(&survey, "condition_tail").try_into().expect("one");
+        let [tail] = numbers(&results, "condition_tail").try_into().expect("one");
         assert!((tail[2] - 6.0).abs() < 1e-9 && (tail[3] - 2.4).abs() < 1e-6, "{tail:?}");
-        assert_eq!(numbers(&survey, "condition_tie"), [[2.0, 6.0]]);
+        assert_eq!(numbers(&results, "condition_tie"), [[2.0, 6.0]]);
         // Of c only one side of one cell was measured: 3 models, 3 loads, 2 sides, 2 statistics.
-        assert_eq!(numbers(&survey, "condition_missing"), [[10.0, 36.0]]);
+        assert_eq!(numbers(&results, "condition_missing"), [[10.0, 36.0]]);
     }
 
     #[test]
@@ -316,13 +316,13 @@ mod tests {
             let condition = point.setting.get("cc").unwrap_or_default().to_owned();
             point.setting.set(key::CONDITION, condition);
         }
-        let survey = Survey { origins: Vec::new(), points };
-        let grid = Grid::of(&Question::new(&survey)).expect("announced");
+        let results = Results { sources: Vec::new(), points };
+        let grid = Grid::of(&Question::new(&results)).expect("announced");
         assert_eq!((grid.base.as_str(), grid.other.as_str()), ("No CC", "CC"));
-        assert_eq!(numbers(&survey, "condition_missing"), [[4.0, 4.0]]);
+        assert_eq!(numbers(&results, "condition_missing"), [[4.0, 4.0]]);
         for rule in ["condition_model", "condition_trend", "condition_tail", "condition_tie"] {
-            assert!(numbers(&survey, rule).is_empty(), "{rule}");
+            assert!(numbers(&results, rule).is_empty(), "{rule}");
         }
-        assert!(Grid::of(&Question::new(&Survey::default())).is_none());
+        assert!(Grid::of(&Question::new(&Results::default())).is_none());
     }
 }

@@ -5,8 +5,8 @@ use super::{told_by, user_speed_curves};
 use crate::insight::delta::user_speed;
 use crate::insight::{Insight, InsightRule, Question, Tone, Topic};
 use ifm_core::sheet::PartKind;
+use ifm_results::Curve;
 use ifm_results::say;
-use ifm_results::survey::Curve;
 
 /// A ratio up to here is not a loss worth a sentence.
 const RATIO_MIN: f64 = 1.1;
@@ -28,7 +28,7 @@ pub(super) fn extremes<'c, 'a>(curves: &'c [Curve<'a>]) -> Option<[(&'c Curve<'a
 }
 
 fn look(question: &Question) -> Vec<Insight> {
-    let pool = question.survey.pool(PartKind::Serving);
+    let pool = question.results.pool(PartKind::Serving);
     let curves = user_speed_curves(&pool, &told_by(question));
     let Some([(short, short_tokens), (long, long_tokens)]) = extremes(&curves) else {
         return Vec::new();

@@ -6,7 +6,7 @@ use ifm_core::Metric;
 use ifm_core::sheet::{PartKind, Statistic};
 use ifm_metrics::level::Load;
 use ifm_results::say;
-use ifm_results::survey::{Curve, Pool, Pooled, Reading};
+use ifm_results::{Curve, Pool, Pooled, Stat};
 
 pub(super) const RULE: InsightRule = InsightRule {
     id: "efficiency",
@@ -26,7 +26,7 @@ pub fn efficiency_curves<'a>(pool: &Pool<'a>, by: &[String]) -> Vec<Curve<'a>> {
     })
 }
 
-fn computed(speeds: &[Curve], cell: &Pooled) -> Option<Reading> {
+fn computed(speeds: &[Curve], cell: &Pooled) -> Option<Stat> {
     let is_same = |other: &Pooled| match (other.first(), cell.first()) {
         (Some(a), Some(b)) => std::ptr::eq(a, b),
         _ => false,
@@ -35,22 +35,21 @@ fn computed(speeds: &[Curve], cell: &Pooled) -> Option<Reading> {
         let point = curve.points.iter().find(|point| is_same(&point.cell))?;
         Some((curve, &point.reading))
     })?;
-    let is_users = |point: &&ifm_results::survey::CurvePoint| {
-        matches!(point.cell.load(), Some(Load::Users(1)))
-    };
+    let is_users =
+        |point: &&ifm_results::CurvePoint| matches!(point.cell.load(), Some(Load::Users(1)));
     let alone = curve.points.iter().find(is_users)?.reading.value;
     let share = |value: f64| value / alone;
-    (alone > 0.0).then(|| Reading {
+    (alone > 0.0).then(|| Stat {
         low: here.low.map(share),
         high: here.high.map(share),
         n: here.n,
         is_enough: here.is_enough,
-        ..Reading::new(Metric::Efficiency, Statistic::Value, share(here.value))
+        ..Stat::new(Metric::Efficiency, Statistic::Value, share(here.value))
     })
 }
 
 fn look(question: &Question) -> Vec<Insight> {
-    let pool = question.survey.pool(PartKind::Serving);
+    let pool = question.results.pool(PartKind::Serving);
     let band = &Bands::get().efficiency;
     let mut found = Vec::new();
     for curve in efficiency_curves(&pool, &told_by(question)) {

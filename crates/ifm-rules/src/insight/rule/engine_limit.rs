@@ -4,8 +4,8 @@ use crate::insight::{Insight, InsightRule, Question, Tone, Topic};
 use ifm_core::Metric;
 use ifm_core::sheet::{Statistic, key};
 use ifm_metrics::roof;
+use ifm_results::Point;
 use ifm_results::say;
-use ifm_results::survey::Point;
 use ifm_roofline::Binding;
 
 const BYTES_PER_GIB: f64 = (1u64 << 30) as f64;
@@ -96,7 +96,7 @@ pub fn decode_limit(question: &Question, point: &Point) -> Option<EngineLimit> {
 }
 
 fn look(question: &Question) -> Vec<Insight> {
-    let shares = question.survey.engine_tests().filter_map(|point| {
+    let shares = question.results.engine_tests().filter_map(|point| {
         let rate = point.central(Metric::DecodeRate)?.value;
         match decode_limit(question, point)? {
             // Exceeding one of these is possible: the weights came from a cache.
@@ -127,8 +127,8 @@ fn look(question: &Question) -> Vec<Insight> {
 mod tests {
     use super::*;
     use crate::insight::insights;
-    use ifm_results::survey::{Reading, Survey};
     use ifm_results::testing::engine;
+    use ifm_results::{Results, Stat};
 
     const WORKSTATION: &str = "NVIDIA RTX PRO 6000 Blackwell Workstation Edition";
 
@@ -136,17 +136,17 @@ mod tests {
         let mut point = engine(600, 278.95);
         point.setting.set(key::GPU, gpu);
         point.setting.set(key::MODEL, model);
-        let reading = |quantity, value| Reading::new(quantity, Statistic::Value, value);
-        point.readings.push(reading(Metric::Parameters, parameters));
+        let reading = |quantity, value| Stat::new(quantity, Statistic::Value, value);
+        point.stats.push(reading(Metric::Parameters, parameters));
         let size = Metric::other("model_size");
-        point.readings.push(reading(size, gib * BYTES_PER_GIB));
+        point.stats.push(reading(size, gib * BYTES_PER_GIB));
         point
     }
 
     fn found(gpu: &str) -> Vec<f64> {
         let points = vec![row(gpu, ("llama 7B Q4_0", 6.74e9, 3.56))];
-        let survey = Survey { origins: Vec::new(), points };
-        let all = insights(&Question::new(&survey));
+        let results = Results { sources: Vec::new(), points };
+        let all = insights(&Question::new(&results));
         let of_rule = all.iter().find(|insight| insight.rule == RULE.id);
         of_rule.map_or_else(Vec::new, |one| one.sentence.numbers().map(|of| of.0).collect())
     }
@@ -167,9 +167,9 @@ mod tests {
     #[test]
     fn a_model_that_does_not_fit_has_no_limit_of_bandwidth() {
         let point = row(WORKSTATION, ("llama ?B IQ2_XXS - 2.0625 bpw", 405.85e9, 99.9));
-        let survey = Survey { origins: Vec::new(), points: vec![point] };
-        let question = Question::new(&survey);
-        let limit = decode_limit(&question, &survey.points[0]).expect("machine and model");
+        let results = Results { sources: Vec::new(), points: vec![point] };
+        let question = Question::new(&results);
+        let limit = decode_limit(&question, &results.points[0]).expect("machine and model");
         let EngineLimit::Larger { weight_bytes, memory_bytes } = limit else { panic!("{limit:?}") };
         assert_eq!((weight_bytes, memory_bytes), (99.9 * BYTES_PER_GIB, 95.59 * BYTES_PER_GIB));
         assert!(insights(&question).iter().all(|insight| insight.rule != RULE.id));

@@ -3,8 +3,8 @@
 use crate::insight::versus::{CENTER, OUTPUT, Versus};
 use crate::insight::{Insight, InsightRule, Question, Sentence, Tone, Topic};
 use ifm_core::Metric;
+use ifm_results::Curve;
 use ifm_results::say;
-use ifm_results::survey::Curve;
 
 /// Distances of round limits, ms, the finest first.
 const STEPS_MS: [f64; 7] = [1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0];

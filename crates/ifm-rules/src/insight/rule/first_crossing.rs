@@ -5,7 +5,7 @@ use crate::insight::{Band, Bands, Insight, InsightRule, Question, Sentence, Tone
 use ifm_core::Metric;
 use ifm_core::sheet::PartKind;
 use ifm_results::say;
-use ifm_results::survey::{Curve, CurvePoint};
+use ifm_results::{Curve, CurvePoint};
 
 pub(super) const RULE: InsightRule = InsightRule {
     id: "first_crossing",
@@ -14,7 +14,7 @@ pub(super) const RULE: InsightRule = InsightRule {
 };
 
 fn look(question: &Question) -> Vec<Insight> {
-    let pool = question.survey.pool(PartKind::Serving);
+    let pool = question.results.pool(PartKind::Serving);
     let by = told_by(question);
     let bands = Bands::get();
     let mut found = Vec::new();

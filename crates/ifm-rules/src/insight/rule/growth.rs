@@ -3,8 +3,8 @@
 use crate::insight::versus::{CENTER, Versus};
 use crate::insight::{Insight, InsightRule, Question, Sentence, Tone, Topic};
 use ifm_core::Metric;
+use ifm_results::Curve;
 use ifm_results::say;
-use ifm_results::survey::Curve;
 
 pub(super) const RULE: InsightRule = InsightRule {
     id: "itl_growth",

@@ -7,7 +7,7 @@ use ifm_core::sheet::{PartKind, Statistic, key};
 use ifm_metrics::level::Load;
 use ifm_metrics::roof;
 use ifm_results::say;
-use ifm_results::survey::{CurvePoint, Pooled};
+use ifm_results::{CurvePoint, Pooled};
 use ifm_roofline::{Bound, Setup};
 
 pub(super) const RULE: InsightRule = InsightRule {
@@ -45,7 +45,7 @@ pub fn step_limit(question: &Question, cell: &Pooled) -> Option<Bound> {
 }
 
 fn look(question: &Question) -> Vec<Insight> {
-    let pool = question.survey.pool(PartKind::Serving);
+    let pool = question.results.pool(PartKind::Serving);
     let curves = user_speed_curves(&pool, &told_by(question));
     let lowest = curves.iter().filter_map(|curve| Some((curve.name(), curve.points.first()?)));
     lowest.filter_map(|(name, point)| insight(question, &name, point)).collect()

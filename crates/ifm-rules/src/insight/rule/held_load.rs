@@ -5,7 +5,7 @@ use crate::insight::{Insight, InsightRule, Question, Sentence, Tone, Topic};
 use ifm_core::Metric;
 use ifm_core::sheet::{PartKind, Statistic};
 use ifm_results::say;
-use ifm_results::survey::{Pooled, name_of};
+use ifm_results::{Pooled, name_of};
 
 /// Levels that one sentence names, at most.
 const NAMED_MAX: usize = 4;
@@ -17,14 +17,14 @@ pub(super) const RULE: InsightRule = InsightRule {
 };
 
 fn look(question: &Question) -> Vec<Insight> {
-    let pool = question.survey.pool(PartKind::Serving);
+    let pool = question.results.pool(PartKind::Serving);
     let by = told_by(question);
     let names: Vec<&str> = by.iter().map(String::as_str).collect();
     let curves = pool.curves_against(&names, |cell| {
         let first = cell.first()?;
-        Some((cell.load()?.value(), first.readings.first()?.clone()))
+        Some((cell.load()?.value(), first.stats.first()?.clone()))
     });
-    let tell = |curve: &ifm_results::survey::Curve| {
+    let tell = |curve: &ifm_results::Curve| {
         let held = curve.points.iter().map(|point| &point.cell).filter(|cell| is_derived(cell));
         let held = held.filter_map(|cell| Some((cell, cell.held_less()?)));
         told(&name_of(&curve.of), &held.collect::<Vec<_>>())
@@ -65,23 +65,23 @@ fn told(name: &str, held: &[(&Pooled, f64)]) -> Option<Insight> {
 mod tests {
     use super::*;
     use crate::insight::insights;
-    use ifm_results::survey::Survey;
+    use ifm_results::Results;
     use ifm_results::testing::sweep;
 
-    fn numbers(survey: &Survey) -> Option<Vec<f64>> {
-        let all = insights(&Question::new(survey));
+    fn numbers(results: &Results) -> Option<Vec<f64>> {
+        let all = insights(&Question::new(results));
         let found = all.iter().find(|insight| insight.rule == RULE.id)?;
         Some(found.sentence.numbers().map(|(number, _)| number).collect())
     }
 
     #[test]
     fn names_only_the_levels_that_were_not_reached() {
-        let mut survey = sweep();
-        let found = numbers(&survey).expect("128 and 512 were not held");
+        let mut results = sweep();
+        let found = numbers(&results).expect("128 and 512 were not held");
         assert!((found[0] - 83.39).abs() < 0.05 && (found[2] - 178.95).abs() < 0.05, "{found:?}");
         assert_eq!((found[1], found[3], found[4], found.len()), (128.0, 512.0, 1000.0, 6));
         assert!((found[5] - 1.953).abs() < 1e-3, "{found:?}");
-        survey.points.truncate(1);
-        assert_eq!(numbers(&survey), None);
+        results.points.truncate(1);
+        assert_eq!(numbers(&results), None);
     }
 }

@@ -16,7 +16,7 @@ pub(super) const RULE: InsightRule = InsightRule {
 /// its median, and its mean if reported.
 fn largest(party: &Party, of_bursts: bool) -> Option<(f64, Option<f64>)> {
     let rows = party.cells.iter().filter(|cell| is_burst(cell) == of_bursts);
-    let in_flight = |cell: &ifm_results::survey::Pooled| {
+    let in_flight = |cell: &ifm_results::Pooled| {
         let of = |statistic| Some(cell.reading(Metric::InFlight, statistic)?.value);
         Some((of(Statistic::Median)?, of(Statistic::Mean)))
     };

@@ -6,7 +6,7 @@ use crate::insight::{Bands, Insight, InsightRule, Question, Tone, Topic};
 use ifm_core::Metric;
 use ifm_core::sheet::{PartKind, Statistic};
 use ifm_results::say;
-use ifm_results::survey::{Curve, CurvePoint};
+use ifm_results::{Curve, CurvePoint};
 
 /// A mean that exceeds the median by this factor shows what the median hides: gaps in which the
 /// server computes the prompts of other requests.
@@ -19,7 +19,7 @@ pub(super) const RULE: InsightRule = InsightRule {
 };
 
 fn look(question: &Question) -> Vec<Insight> {
-    let pool = question.survey.pool(PartKind::Serving);
+    let pool = question.results.pool(PartKind::Serving);
     let curves = curves(&pool, &told_by(question), Metric::Itl, CENTER);
     let band = &Bands::get().itl_ms;
     let all =

@@ -5,8 +5,8 @@ use crate::insight::{Insight, InsightRule, Question, Sentence, Tone, Topic};
 use ifm_core::order::Order as _;
 use ifm_metrics::stat::percentile_of_sorted;
 use ifm_metrics::stat::trend::theil_sen;
+use ifm_results::KernelMask;
 use ifm_results::say;
-use ifm_results::survey::KernelMask;
 use std::collections::BTreeSet;
 
 pub(super) const RULE: InsightRule = InsightRule {
@@ -27,7 +27,7 @@ const LINE_MASKS: usize = 4;
 const FALL_MIN: f64 = 0.5;
 
 fn look(question: &Question) -> Vec<Insight> {
-    let masks = question.survey.kernels();
+    let masks = question.results.kernels();
     let mut found = Vec::new();
     for direction in [FORWARD, BACKWARD] {
         found.extend(masks.iter().filter_map(|mask| fastest(mask, direction)));
@@ -143,15 +143,15 @@ fn line(masks: &[&KernelMask], kernel: &str, pass: &str) -> Option<Insight> {
 mod tests {
     use super::*;
     use crate::insight::{Piece, insights};
-    use ifm_results::survey::Survey;
+    use ifm_results::Results;
     use ifm_results::testing::mask;
 
     #[test]
     fn a_sparse_mask_pays_and_a_causal_one_does_not() {
         let mut points = mask(0, "Causal Mask", 0.4922, [6.6376, 34.8769, 10.0974]);
         points.extend(mask(1, "Sliding Window 1024", 0.8682, [6.899, 34.3567, 3.3248]));
-        let survey = Survey { origins: Vec::new(), points };
-        let all = insights(&Question::new(&survey));
+        let results = Results { sources: Vec::new(), points };
+        let all = insights(&Question::new(&results));
         let numbers = |of: Option<&str>| -> Vec<f64> {
             let found = all.iter().find(|one| one.rule == RULE.id && one.of.as_deref() == of);
             found.expect("told").sentence.numbers().map(|(number, _)| number).collect()
@@ -172,8 +172,8 @@ mod tests {
         backward.retain(|point| point.setting.get("pass").is_some());
         backward.iter_mut().for_each(|point| point.setting.set("pass", BACKWARD));
         points.extend(backward);
-        let survey = Survey { origins: Vec::new(), points };
-        let all = insights(&Question::new(&survey));
+        let results = Results { sources: Vec::new(), points };
+        let all = insights(&Question::new(&results));
         let word = |piece: &Piece| match piece {
             Piece::Text(text) => text.clone(),
             Piece::Number(value, _) => format!("{value:.1}"),
@@ -195,16 +195,16 @@ mod tests {
         let (short, long) = ("1, 1, 8192, 8192", "1, 1, 32768, 32768");
         let mut points = with_shape(0, "Causal Mask", 0.4922, [6.6376, 34.8769, 10.0974], short);
         points.extend(with_shape(1, "Doc Mask Mod", 0.9528, [108.282, 585.221, 30.5244], long));
-        let mut survey = Survey { origins: Vec::new(), points };
-        let lead = |survey: &Survey| {
-            let all = insights(&Question::new(survey));
+        let mut results = Results { sources: Vec::new(), points };
+        let lead = |results: &Results| {
+            let all = insights(&Question::new(results));
             let found = all.iter().find(|one| one.rule == RULE.id && one.of.is_none())?;
             Some(found.sentence.numbers().map(|(number, _)| number).collect::<Vec<_>>())
         };
-        assert_eq!(lead(&survey), None);
+        assert_eq!(lead(&results), None);
         let sliding = [6.899, 34.3567, 3.3248];
-        survey.points.extend(with_shape(2, "Sliding Window 1024", 0.8682, sliding, short));
-        let found = lead(&survey).expect("two of one length");
+        results.points.extend(with_shape(2, "Sliding Window 1024", 0.8682, sliding, short));
+        let found = lead(&results).expect("two of one length");
         assert!((found[2] - 10.333).abs() < 0.01 && found.last() == Some(&8192.0), "{found:?}");
     }
 
@@ -221,7 +221,7 @@ mod tests {
                 mask(index, &format!("Mask {index}"), *empty, times(index, *empty))
             };
             let points = shares.iter().enumerate().flat_map(of).collect();
-            let all = insights(&Question::new(&Survey { origins: Vec::new(), points }));
+            let all = insights(&Question::new(&Results { sources: Vec::new(), points }));
             let is_line = |one: &&Insight| {
                 let first = one.sentence.pieces().first();
                 matches!(first, Some(Piece::Text(text)) if text.starts_with("Time of "))
@@ -242,8 +242,8 @@ mod tests {
     fn one_kernel_alone_is_not_compared() {
         let mut points = mask(0, "Causal Mask", 0.4922, [6.6376, 34.8769, 10.0974]);
         points.retain(|point| point.setting.get("kernel") == Some("flexattention"));
-        let survey = Survey { origins: Vec::new(), points };
-        let all = insights(&Question::new(&survey));
+        let results = Results { sources: Vec::new(), points };
+        let all = insights(&Question::new(&results));
         assert!(all.iter().all(|insight| insight.rule != RULE.id));
     }
 }

@@ -5,7 +5,7 @@ use crate::insight::{Bands, Insight, InsightRule, Question, Sentence, Tone, Topi
 use ifm_core::Metric;
 use ifm_core::sheet::{PartKind, Statistic};
 use ifm_results::say;
-use ifm_results::survey::{Curve, CurvePoint, Pooled, Reading};
+use ifm_results::{Curve, CurvePoint, Pooled, Stat};
 
 pub(super) const RULE: InsightRule = InsightRule {
     id: "knee",
@@ -46,13 +46,13 @@ fn past<'c, 'a>(curve: &'c Curve<'a>) -> Option<Step<'c, 'a>> {
 }
 
 /// The middle of a latency.
-fn middle(cell: &Pooled, quantity: Metric) -> Option<Reading> {
+fn middle(cell: &Pooled, quantity: Metric) -> Option<Stat> {
     CENTER.iter().find_map(|statistic| cell.reading(quantity, *statistic))
 }
 
 /// Added to a median between two clusters of values: the mean and the range. Such a median jumps
 /// from one cluster to the other, so its change says little.
-fn spread(cell: &Pooled, quantity: Metric, middle: &Reading) -> Option<Sentence> {
+fn spread(cell: &Pooled, quantity: Metric, middle: &Stat) -> Option<Sentence> {
     let of = |statistic| Some(cell.reading(quantity, statistic)?.value);
     let (mean, min, max) = (of(Statistic::Mean)?, of(Statistic::Min)?, of(Statistic::Max)?);
     let is_uneven = (mean / middle.value - 1.0).abs() >= UNEVEN;
@@ -61,7 +61,7 @@ fn spread(cell: &Pooled, quantity: Metric, middle: &Reading) -> Option<Sentence>
 }
 
 fn look(question: &Question) -> Vec<Insight> {
-    let pool = question.survey.pool(PartKind::Serving);
+    let pool = question.results.pool(PartKind::Serving);
     let by = told_by(question);
     let value = [Statistic::Value, Statistic::Mean, Statistic::Median];
     let output = curves(&pool, &by, Metric::OutputRate, &value);
@@ -74,7 +74,7 @@ fn look(question: &Question) -> Vec<Insight> {
         );
         for (quantity, word) in [(Metric::Tpot, "TPOT"), (Metric::Ttft, "TTFT")] {
             let pair = middle(&low.cell, quantity).zip(middle(&high.cell, quantity));
-            let is_alike = |(before, after): &(Reading, Reading)| {
+            let is_alike = |(before, after): &(Stat, Stat)| {
                 before.value > 0.0 && before.statistic == after.statistic
             };
             let Some((before, after)) = pair.filter(is_alike) else { continue };
@@ -99,17 +99,17 @@ fn look(question: &Question) -> Vec<Insight> {
 mod tests {
     use super::*;
     use crate::insight::{Piece, insights};
-    use ifm_results::survey::Survey;
+    use ifm_results::Results;
     use ifm_results::testing::level;
 
     /// Medians of the TTFT at 2 and 4 users; at 4 the mean lies so far from the median.
     fn text(mean: f64) -> String {
-        let reading = |quantity, statistic, value| Reading::new(quantity, statistic, value);
+        let reading = |quantity, statistic, value| Stat::new(quantity, statistic, value);
         let mut points = Vec::new();
         for (users, output, median, mean) in [(2, 1593.0, 36.3, 36.5), (4, 1855.0, 49.7, mean)] {
             let mut point = level((users, 10.0, 100.0, 10.0, 9e4));
             let ttft = Metric::Ttft;
-            point.readings = vec![
+            point.stats = vec![
                 reading(Metric::OutputRate, Statistic::Value, output),
                 reading(ttft, Statistic::Median, median),
                 reading(ttft, Statistic::Mean, mean),
@@ -118,8 +118,8 @@ mod tests {
             ];
             points.push(point);
         }
-        let survey = Survey { origins: Vec::new(), points };
-        let all = insights(&Question::new(&survey));
+        let results = Results { sources: Vec::new(), points };
+        let all = insights(&Question::new(&results));
         let found = all.iter().find(|insight| insight.rule == RULE.id).expect("a knee");
         let word = |piece: &Piece| match piece {
             Piece::Text(text) => text.clone(),

@@ -3,11 +3,11 @@
 use super::super::{Insight, Meant, Piece, Question, Topic, insights};
 use ifm_core::Metric;
 use ifm_core::sheet::{PartKind, Statistic, StdKind, key};
-use ifm_results::survey::{Point, Reading, Survey};
-use ifm_results::testing::{batch, repeats, survey, timed};
+use ifm_results::testing::{batch, repeats, results, timed};
+use ifm_results::{Point, Results, Stat};
 
 /// Two models at the smallest and the largest batch of the report.
-fn published() -> Survey {
+fn published() -> Results {
     let mut points = Vec::new();
     for (name, small, large) in [
         ("original", [138.03, 122.90, 137.33], [6293.15, 6288.05, 6332.49]),
@@ -17,11 +17,11 @@ fn published() -> Survey {
         points.extend(repeats(&format!("{name}_interactive"), (1, 128, 64), &small));
         points.extend(repeats(&format!("{name}_high"), (64, 256, 128), &large));
     }
-    survey(&points)
+    results(&points)
 }
 
-fn of_rule(survey: &Survey, rule: &str) -> Vec<Insight> {
-    let all = insights(&Question::new(survey));
+fn of_rule(results: &Results, rule: &str) -> Vec<Insight> {
+    let all = insights(&Question::new(results));
     all.into_iter().filter(|insight| insight.rule == rule).collect()
 }
 
@@ -61,7 +61,7 @@ fn distinguishes_configurations_of_one_size() {
         points.extend(repeats("original", asked, &original));
         points.extend(repeats("awq", asked, &awq));
     }
-    let found = of_rule(&survey(&points), "crossover");
+    let found = of_rule(&results(&points), "crossover");
     let [only] = found.as_slice() else { panic!("{found:?}") };
     // 187.49 / 136.467, 1393.96 / 1072.14; 98.7067 / 118.56.
     assert_eq!(
@@ -69,7 +69,7 @@ fn distinguishes_configurations_of_one_size() {
         "awq is faster than original at batch 1.00 (256→512) and 8.00 (1.30 to 1.37) and slower at \
          batch 1.00 (512→512) (0.83)."
     );
-    let [winner] = of_rule(&survey(&points), "overall_winner").try_into().expect("one");
+    let [winner] = of_rule(&results(&points), "overall_winner").try_into().expect("one");
     assert_eq!(
         text(&winner),
         "Over 3.00 configurations nothing is faster than original throughout: awq runs from 0.83 to \
@@ -86,7 +86,7 @@ fn reports_both_of_two_contradicting_measures() {
     ];
     let points: Vec<Point> =
         rows.iter().flat_map(|(name, rows)| timed(name, (32, 256, 32), rows)).collect();
-    let found = of_rule(&survey(&points), "measures_disagree");
+    let found = of_rule(&results(&points), "measures_disagree");
     let [only] = found.as_slice() else { panic!("{found:?}") };
     // 3993.717 / 3783.777; 1.86 / 2.21 for the latency; 1 024 / 3993.717 of 0.736667 s.
     assert_eq!(
@@ -101,12 +101,12 @@ fn reports_both_of_two_contradicting_measures() {
 
 #[test]
 fn the_first_of_each_configuration_and_of_all() {
-    let survey = published();
-    let best = of_rule(&survey, "configuration_best");
+    let results = published();
+    let best = of_rule(&results, "configuration_best");
     let large = best.iter().find(|one| one.of.as_deref().is_some_and(|of| of.contains("=64,")));
     let large = numbers(large.expect("two configurations"));
     assert!((large[0] - 7581.57).abs() < 0.01 && (large[1] - 1.2026).abs() < 1e-3, "{large:?}");
-    let [winner] = of_rule(&survey, "overall_winner").try_into().expect("one");
+    let [winner] = of_rule(&results, "overall_winner").try_into().expect("one");
     let winner = numbers(&winner);
     // √(192.33/132.75 · 7581.57/6304.56) = √(1.4488 · 1.2026).
     assert!((winner[0] - 2.0).abs() < 1e-9 && (winner[1] - 1.3199).abs() < 2e-3, "{winner:?}");
@@ -123,11 +123,11 @@ fn reports_noisy_repeats() {
     engine.kind = PartKind::Engine;
     engine.setting.set(key::TEST, "pp512");
     engine.setting.set(key::POWER_LIMIT_W, 200);
-    let rate = |statistic, value| Reading::new(Metric::PrefillRate, statistic, value);
-    engine.readings =
+    let rate = |statistic, value| Stat::new(Metric::PrefillRate, statistic, value);
+    engine.stats =
         vec![rate(Statistic::Mean, 9115.39), rate(Statistic::Std(StdKind::Sample), 4243.14)];
     points.push(engine);
-    let found = of_rule(&survey(&points), "repeat_noise");
+    let found = of_rule(&results(&points), "repeat_noise");
     let [first, second] = found.as_slice() else { panic!("{found:?}") };
     assert!((numbers(first)[0] - 0.4655).abs() < 1e-3 && first.topic == Topic::Power);
     assert!((numbers(second)[0] - 0.4516).abs() < 1e-3 && second.topic == Topic::Ranking);
@@ -136,7 +136,7 @@ fn reports_noisy_repeats() {
 
 #[test]
 fn calm_repeats_and_a_single_row_give_no_insight() {
-    let calm = survey(&repeats("original", (1, 128, 64), &[100.0, 101.0, 100.5]));
+    let calm = results(&repeats("original", (1, 128, 64), &[100.0, 101.0, 100.5]));
     for rule in
         ["crossover", "measures_disagree", "configuration_best", "overall_winner", "repeat_noise"]
     {
@@ -147,5 +147,5 @@ fn calm_repeats_and_a_single_row_give_no_insight() {
     points.extend(repeats("fast", (1, 128, 64), &[200.0, 201.0, 200.5]));
     points.extend(repeats("original", (64, 128, 64), &[1000.0, 1001.0, 1000.5]));
     points.extend(repeats("fast", (64, 128, 64), &[1200.0, 1201.0, 1200.5]));
-    assert_eq!(of_rule(&survey(&points), "crossover"), []);
+    assert_eq!(of_rule(&results(&points), "crossover"), []);
 }

@@ -9,7 +9,7 @@ use ifm_core::order::Order as _;
 use ifm_core::sheet::{Definition, PartKind, Statistic, meaning};
 use ifm_metrics::media_figures::{NEW_TTFT, SEEN_RATIO, SEEN_SHARE, SEEN_TTFT, UPLOAD_SHARE};
 use ifm_results::say;
-use ifm_results::survey::{Pooled, Reading, factor_words};
+use ifm_results::{Pooled, Stat, factor_words};
 
 pub(super) const SHARE: InsightRule = InsightRule {
     id: "media_share",
@@ -74,7 +74,7 @@ fn part_of(cell: &Pooled, part: Metric, whole: Metric) -> Option<(f64, f64)> {
 }
 
 fn share(question: &Question) -> Vec<Insight> {
-    let pool = question.survey.pool(PartKind::Serving);
+    let pool = question.results.pool(PartKind::Serving);
     let of_kind = |(words, kind): &(&str, Metric)| {
         let parts = pool.cells.iter().filter_map(|cell| part_of(cell, *kind, Metric::InputTokens));
         let mut parts: Vec<(f64, f64)> = parts.collect();
@@ -111,7 +111,7 @@ fn at(question: &Question, cell: &Pooled) -> Sentence {
 }
 
 fn upload(question: &Question) -> Vec<Insight> {
-    let pool = question.survey.pool(PartKind::Serving);
+    let pool = question.results.pool(PartKind::Serving);
     let told = |cell: &Pooled| Some(cell.reading(other(UPLOAD_SHARE), Statistic::Value)?.value);
     let all = pool.cells.iter().filter_map(|cell| Some((cell, told(cell)?)));
     let most = all.max_by(|a, b| a.1.total_cmp(&b.1)).filter(|(_, share)| *share >= UPLOAD_MIN);
@@ -129,7 +129,7 @@ fn upload(question: &Question) -> Vec<Insight> {
 enum Shown {
     /// TTFT of what had been sent before over that of new, with both medians, ms, and the share of the
     /// media that had been sent before.
-    Times(Box<Reading>, [f64; 2], f64),
+    Times(Box<Stat>, [f64; 2], f64),
     /// At least this much of the image tokens came from it, as a share.
     Tokens(f64),
 }
@@ -162,7 +162,7 @@ fn shown(cell: &Pooled) -> Option<Shown> {
 }
 
 fn cache(question: &Question) -> Vec<Insight> {
-    let pool = question.survey.pool(PartKind::Serving);
+    let pool = question.results.pool(PartKind::Serving);
     let all: Vec<(&Pooled, Shown)> =
         pool.cells.iter().filter_map(|cell| Some((cell, shown(cell)?))).collect();
     let most = all.iter().max_by(|a, b| a.1.weight().total_cmp(&b.1.weight()));
@@ -196,11 +196,11 @@ mod tests {
     use crate::insight::insights;
     use ifm_core::RunData;
     use ifm_metrics::testing::{MS, images, sound_images};
-    use ifm_results::survey::Survey;
+    use ifm_results::Results;
 
     fn numbers(run: &RunData, rule: &str) -> Option<Vec<f64>> {
-        let survey = Survey::of_run(&run.manifest, &ifm_metrics::summarize(run));
-        let all = insights(&Question::new(&survey));
+        let results = Results::of_run(&run.manifest, &ifm_metrics::summarize(run));
+        let all = insights(&Question::new(&results));
         let found = all.iter().find(|insight| insight.rule == rule)?;
         Some(found.sentence.numbers().map(|(number, _)| number).collect())
     }

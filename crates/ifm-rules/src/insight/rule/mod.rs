@@ -50,7 +50,7 @@ use ifm_core::spec::{Asked, SloSpec, SloTerm};
 use ifm_core::words::counted;
 use ifm_metrics::level::Load;
 use ifm_results::say;
-use ifm_results::survey::{Curve, CurvePoint, Pool, Reading};
+use ifm_results::{Curve, CurvePoint, Pool, Stat};
 use std::collections::BTreeMap;
 
 /// Every rule.
@@ -137,7 +137,7 @@ const PREDICTED_FIRST: [&str; 3] =
 /// The factors that distinguish serving curves: those that differ, and lengths only if they do not
 /// follow from the others, such as the name of a workload or a tag.
 pub fn told_by(question: &Question) -> Vec<String> {
-    let varying = question.survey.varying(PartKind::Serving);
+    let varying = question.results.varying(PartKind::Serving);
     let is_length = |name: &&String| LENGTHS.contains(&name.as_str());
     let (lengths, others): (Vec<&String>, Vec<&String>) = varying.iter().partition(is_length);
     // What a prediction was made from differs in many things at once: those that say more.
@@ -158,7 +158,7 @@ pub fn told_by(question: &Question) -> Vec<String> {
 /// Whether points that agree in `names` agree in `other` too.
 fn determines(question: &Question, names: &[&String], other: &str) -> bool {
     let mut seen = BTreeMap::new();
-    question.survey.measured(PartKind::Serving).all(|point| {
+    question.results.measured(PartKind::Serving).all(|point| {
         let of: Vec<Option<String>> = names.iter().map(|name| point.factor(name)).collect();
         let value = point.factor(other);
         *seen.entry(of).or_insert_with(|| value.clone()) == value
@@ -202,12 +202,12 @@ pub fn user_speed_curves<'a>(pool: &Pool<'a>, by: &[String]) -> Vec<Curve<'a>> {
         let inverse = |quantity: Metric| {
             let time = cell.central(quantity).filter(|time| time.value > 0.0)?;
             let speed = |ms: f64| 1e3 / ms;
-            Some(Reading {
+            Some(Stat {
                 value: speed(time.value),
                 low: time.high.map(speed),
                 high: time.low.filter(|low| *low > 0.0).map(speed),
                 printed: None,
-                quantity: Metric::UserSpeed,
+                metric: Metric::UserSpeed,
                 ..time
             })
         };
@@ -219,7 +219,7 @@ pub fn user_speed_curves<'a>(pool: &Pool<'a>, by: &[String]) -> Vec<Curve<'a>> {
 /// The matrix that was measured, where it is a proper one.
 fn matrix<'a>(question: &Question<'a>) -> Option<Matrix<'a>> {
     let (by, baseline) = (question.compare_by.as_deref(), question.baseline.as_deref());
-    let matrix = Matrix::of(question.survey, by, baseline).filter(Matrix::is_proper)?;
+    let matrix = Matrix::of(question.results, by, baseline).filter(Matrix::is_proper)?;
     let matrix = matrix.resting_on(question.evidence);
     Some(matrix.ranked_by(question.ranks.by))
 }
@@ -325,7 +325,7 @@ fn measured_at(curve: &Curve, point: &CurvePoint) -> String {
 }
 
 /// A point in a sentence: `Chatbot, 1 user`.
-fn place_words(curve: &Curve, cell: &ifm_results::survey::Pooled) -> String {
+fn place_words(curve: &Curve, cell: &ifm_results::Pooled) -> String {
     let load = match cell.load() {
         Some(Load::Users(users)) => counted(users.into(), "user"),
         Some(Load::ReqPerS(rate)) => format!("{rate} req/s"),

@@ -6,7 +6,7 @@ use ifm_compare::comparison::{Doubt, Settings, Verdict};
 use ifm_core::Metric;
 use ifm_core::sheet::{PartKind, Statistic};
 use ifm_results::say;
-use ifm_results::survey::{Curve, CurvePoint};
+use ifm_results::{Curve, CurvePoint};
 
 pub(super) const RULE: InsightRule = InsightRule {
     id: "output_peak",
@@ -15,7 +15,7 @@ pub(super) const RULE: InsightRule = InsightRule {
 };
 
 fn look(question: &Question) -> Vec<Insight> {
-    let pool = question.survey.pool(PartKind::Serving);
+    let pool = question.results.pool(PartKind::Serving);
     let value = [Statistic::Value, Statistic::Mean, Statistic::Median];
     let output = curves(&pool, &told_by(question), Metric::OutputRate, &value);
     let ends: Vec<(&Curve, &CurvePoint, &CurvePoint)> = output.iter().filter_map(ends).collect();
@@ -57,8 +57,8 @@ fn told((curve, peak, last): &(&Curve, &CurvePoint, &CurvePoint), fall: &Delta) 
 mod tests {
     use super::*;
     use crate::insight::insights;
-    use ifm_results::survey::Reading;
-    use ifm_results::survey::Survey;
+    use ifm_results::Results;
+    use ifm_results::Stat;
     use ifm_results::testing::level;
 
     /// Output at 4, 16 and 32 users.
@@ -66,10 +66,10 @@ mod tests {
         let mut points: Vec<_> =
             [4, 16, 32].map(|users| level((users, 10.0, 100.0, 10.0, 9e4))).to_vec();
         for (point, rate) in points.iter_mut().zip(output) {
-            point.readings.push(Reading::new(Metric::OutputRate, Statistic::Value, rate));
+            point.stats.push(Stat::new(Metric::OutputRate, Statistic::Value, rate));
         }
-        let survey = Survey { origins: Vec::new(), points };
-        let all = insights(&Question::new(&survey));
+        let results = Results { sources: Vec::new(), points };
+        let all = insights(&Question::new(&results));
         let found = all.iter().find(|insight| insight.rule == RULE.id)?;
         Some(found.sentence.numbers().map(|(number, _)| number).collect())
     }

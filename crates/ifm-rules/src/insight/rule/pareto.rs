@@ -8,7 +8,7 @@ use ifm_compare::comparison::Verdict;
 use ifm_core::Metric;
 use ifm_core::sheet::{PartKind, key};
 use ifm_results::say;
-use ifm_results::survey::{Curve, Pool, Pooled};
+use ifm_results::{Curve, Pool, Pooled};
 
 /// Names of dominated configurations in one sentence, at most.
 const NAMED_MAX: usize = 4;
@@ -70,7 +70,7 @@ pub fn is_per_gpu(pool: &Pool) -> bool {
 /// Every configuration that has speed and output.
 pub fn configurations<'a>(pool: &Pool<'a>, by: &[String]) -> Vec<Configuration<'a>> {
     let per_gpu = is_per_gpu(pool);
-    let place = |point: ifm_results::survey::CurvePoint<'a>| {
+    let place = |point: ifm_results::CurvePoint<'a>| {
         let gpus = point.cell.setting()?.number(key::TENSOR_PARALLEL).filter(|_| per_gpu);
         let output = point.cell.central(Metric::OutputRate)?.value / gpus.unwrap_or(1.0);
         Some(Place { speed: point.reading.value, output, cell: point.cell })
@@ -88,7 +88,7 @@ pub fn configurations<'a>(pool: &Pool<'a>, by: &[String]) -> Vec<Configuration<'
 }
 
 fn look(question: &Question) -> Vec<Insight> {
-    let pool = question.survey.pool(PartKind::Serving);
+    let pool = question.results.pool(PartKind::Serving);
     let all = configurations(&pool, &told_by(question));
     let mut workloads: Vec<&Vec<Option<String>>> = Vec::new();
     for configuration in &all {

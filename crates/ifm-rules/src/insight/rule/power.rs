@@ -3,7 +3,7 @@
 use crate::insight::{Insight, InsightRule, Question, Sentence, Tone, Topic};
 use ifm_core::Metric;
 use ifm_results::say;
-use ifm_results::survey::{PowerPoint, PowerSeries};
+use ifm_results::{PowerPoint, PowerSeries};
 
 pub(super) const RULE: InsightRule = InsightRule {
     id: "power",
@@ -12,7 +12,7 @@ pub(super) const RULE: InsightRule = InsightRule {
 };
 
 fn look(question: &Question) -> Vec<Insight> {
-    let series = question.survey.power_series();
+    let series = question.results.power_series();
     // Generation takes most of the time; prompts are reported only if there is nothing else.
     let is_prompt = |series: &&PowerSeries| series.quantity == Metric::PrefillRate;
     let all_prompts = series.iter().all(|series| is_prompt(&series));
@@ -76,13 +76,13 @@ fn saving(series: &PowerSeries) -> Option<Insight> {
 mod tests {
     use super::*;
     use crate::insight::insights;
-    use ifm_results::survey::Survey;
+    use ifm_results::Results;
     use ifm_results::testing::engine;
 
     fn found(limits: &[(u32, f64)]) -> Vec<Vec<f64>> {
         let points = limits.iter().map(|(limit, rate)| engine(*limit, *rate)).collect();
-        let survey = Survey { origins: Vec::new(), points };
-        let all = insights(&Question::new(&survey));
+        let results = Results { sources: Vec::new(), points };
+        let all = insights(&Question::new(&results));
         let of_rule = all.iter().filter(|insight| insight.rule == RULE.id);
         of_rule.map(|one| one.sentence.numbers().map(|(number, _)| number).collect()).collect()
     }

@@ -98,7 +98,7 @@ fn of_matrix(question: &Question) -> Vec<Spread> {
 fn of_engines(question: &Question) -> Vec<Spread> {
     let kinds = [StdKind::Sample, StdKind::Population, StdKind::Unknown];
     let mut found = Vec::new();
-    for point in question.survey.engine_tests() {
+    for point in question.results.engine_tests() {
         for quantity in [Metric::PrefillRate, Metric::DecodeRate] {
             let mean = point.central(quantity).map(|reading| reading.value);
             let std = kinds.iter().find_map(|kind| point.value(quantity, Statistic::Std(*kind)));

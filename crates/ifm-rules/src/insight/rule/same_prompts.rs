@@ -4,8 +4,8 @@ use super::told_by;
 use crate::insight::{Insight, InsightRule, Question, Tone, Topic};
 use ifm_core::Metric;
 use ifm_core::sheet::{PartKind, Statistic};
+use ifm_results::Pooled;
 use ifm_results::say;
-use ifm_results::survey::Pooled;
 
 /// With fewer levels there is nothing to share.
 const LEVELS_MIN: usize = 2;
@@ -17,7 +17,7 @@ pub(super) const RULE: InsightRule = InsightRule {
 };
 
 fn look(question: &Question) -> Vec<Insight> {
-    let pool = question.survey.pool(PartKind::Serving);
+    let pool = question.results.pool(PartKind::Serving);
     let by = told_by(question);
     let mut groups: Vec<Alike> = Vec::new();
     for cell in pool.cells.iter().filter(|cell| !is_own(question, cell)) {
@@ -42,7 +42,7 @@ struct Alike {
 }
 
 fn is_own(question: &Question, cell: &Pooled) -> bool {
-    let origin = cell.first().and_then(|point| question.survey.origin(point));
+    let origin = cell.first().and_then(|point| question.results.source(point));
     origin.is_some_and(|origin| origin.is_own)
 }
 
@@ -68,24 +68,22 @@ fn told((tokens, requests): (f64, f64), levels: usize) -> Insight {
 mod tests {
     use super::*;
     use crate::insight::insights;
-    use ifm_results::survey::Survey;
+    use ifm_results::Results;
     use ifm_results::testing::sweep;
 
-    fn numbers(survey: &Survey) -> Option<Vec<f64>> {
-        let all = insights(&Question::new(survey));
+    fn numbers(results: &Results) -> Option<Vec<f64>> {
+        let all = insights(&Question::new(results));
         let found = all.iter().find(|insight| insight.rule == RULE.id)?;
         Some(found.sentence.numbers().map(|(number, _)| number).collect())
     }
 
-    fn with_tokens(tokens: [f64; 3]) -> Survey {
-        let mut survey = sweep();
-        for (point, tokens) in survey.points.iter_mut().zip(tokens) {
-            let is = |reading: &&mut ifm_results::survey::Reading| {
-                reading.quantity == Metric::InputTokens
-            };
-            point.readings.iter_mut().find(is).expect("told").value = tokens;
+    fn with_tokens(tokens: [f64; 3]) -> Results {
+        let mut results = sweep();
+        for (point, tokens) in results.points.iter_mut().zip(tokens) {
+            let is = |reading: &&mut ifm_results::Stat| reading.metric == Metric::InputTokens;
+            point.stats.iter_mut().find(is).expect("told").value = tokens;
         }
-        survey
+        results
     }
 
     #[test]

@@ -13,7 +13,7 @@ pub(super) const RULE: InsightRule = InsightRule {
 };
 
 fn look(question: &Question) -> Vec<Insight> {
-    let pool = question.survey.pool(PartKind::Serving);
+    let pool = question.results.pool(PartKind::Serving);
     let curves = user_speed_curves(&pool, &told_by(question));
     let all =
         || curves.iter().flat_map(|curve| curve.points.iter().map(move |point| (curve, point)));

@@ -5,7 +5,7 @@ use crate::insight::delta::user_speed;
 use crate::insight::{Bands, Insight, InsightRule, Question, Tone, Topic};
 use ifm_core::sheet::PartKind;
 use ifm_results::say;
-use ifm_results::survey::{Curve, Pooled};
+use ifm_results::{Curve, Pooled};
 
 pub(super) const RULE: InsightRule = InsightRule {
     id: "speed_spread",
@@ -26,7 +26,7 @@ pub(super) fn shared_load(curves: &[Curve], is_better: impl Fn(f64, f64) -> bool
 }
 
 fn look(question: &Question) -> Vec<Insight> {
-    let pool = question.survey.pool(PartKind::Serving);
+    let pool = question.results.pool(PartKind::Serving);
     let curves = user_speed_curves(&pool, &told_by(question));
     let Some(at) = shared_load(&curves, |a, b| a > b) else { return Vec::new() };
     let here: Vec<(String, f64, &Pooled)> = curves

@@ -4,7 +4,7 @@ use super::super::{Meant, Question, Topic, insights};
 use ifm_core::Metric;
 use ifm_core::sheet::{Factors, PartKind, Statistic, key};
 use ifm_metrics::level::Load;
-use ifm_results::survey::{Point, Reading, Survey};
+use ifm_results::{Point, Results, Stat};
 
 /// Levels of one scenario: users, ITL in ms, output in tok/s.
 fn levels(scenario: &str, levels: &[(u32, f64, f64)]) -> Vec<Point> {
@@ -14,16 +14,16 @@ fn levels(scenario: &str, levels: &[(u32, f64, f64)]) -> Vec<Point> {
             PartKind::Serving,
             Factors::default().with(key::WORKLOAD, scenario),
             vec![
-                Reading::new(Metric::Itl, Statistic::Mean, *itl),
-                Reading::new(Metric::OutputRate, Statistic::Value, *output),
+                Stat::new(Metric::Itl, Statistic::Mean, *itl),
+                Stat::new(Metric::OutputRate, Statistic::Value, *output),
             ],
         )
     };
     levels.iter().map(point).collect()
 }
 
-fn numbers(survey: &Survey, rule: &str, topic: Topic) -> Vec<Vec<(f64, Meant)>> {
-    let all = insights(&Question::new(survey));
+fn numbers(results: &Results, rule: &str, topic: Topic) -> Vec<Vec<(f64, Meant)>> {
+    let all = insights(&Question::new(results));
     let of = |insight: &&super::super::Insight| insight.rule == rule && insight.topic == topic;
     all.iter().filter(of).map(|insight| insight.sentence.numbers().collect()).collect()
 }
@@ -34,40 +34,40 @@ fn numbers(survey: &Survey, rule: &str, topic: Topic) -> Vec<Vec<(f64, Meant)>> 
 fn the_scenarios_of_a_published_report() {
     let mut points = levels("chat", &[(1, 5.797, 172.5), (32, 14.164, 2259.2)]);
     points.extend(levels("tools", &[(1, 6.0606, 165.0), (32, 75.757, 422.4)]));
-    let survey = Survey { origins: Vec::new(), points };
-    let [range] = numbers(&survey, "speed_range", Topic::DecodeSpeed).try_into().expect("one");
+    let results = Results { sources: Vec::new(), points };
+    let [range] = numbers(&results, "speed_range", Topic::DecodeSpeed).try_into().expect("one");
     assert!((range[0].0 - 172.5).abs() < 0.01 && (range[1].0 - 13.2).abs() < 0.01, "{range:?}");
-    let shares = numbers(&survey, "efficiency", Topic::Scaling);
+    let shares = numbers(&results, "efficiency", Topic::Scaling);
     let shares: Vec<f64> = shares.iter().map(|numbers| numbers[1].0).collect();
     // The larger loss first.
     assert!((shares[0] - 0.08).abs() < 0.001 && (shares[1] - 0.409).abs() < 0.001, "{shares:?}");
-    let band = numbers(&survey, "itl_band", Topic::Itl);
+    let band = numbers(&results, "itl_band", Topic::Itl);
     assert_eq!((band[0][0].0, band[0][1].0), (5.797, 75.757));
-    let [crossing] = numbers(&survey, "first_crossing", Topic::Itl).try_into().expect("one");
+    let [crossing] = numbers(&results, "first_crossing", Topic::Itl).try_into().expect("one");
     let crossing: Vec<f64> = crossing.iter().map(|(number, _)| *number).collect();
     assert_eq!(crossing, [20.0, 1.0, 32.0, 75.757], "tools leaves the best band, chat does not");
-    let [spread] = numbers(&survey, "speed_spread", Topic::Range).try_into().expect("one");
+    let [spread] = numbers(&results, "speed_spread", Topic::Range).try_into().expect("one");
     assert!((spread[3].0 - 5.348).abs() < 0.001, "{spread:?}");
-    assert_eq!(numbers(&survey, "context_penalty", Topic::DecodeSpeed).len(), 0, "no lengths");
+    assert_eq!(numbers(&results, "context_penalty", Topic::DecodeSpeed).len(), 0, "no lengths");
 }
 
 #[test]
 fn a_flat_end_is_a_knee_and_a_line_is_not() {
     let rising = levels("a", &[(1, 10.0, 100.0), (2, 10.0, 200.0), (4, 10.0, 400.0)]);
-    let survey = Survey { origins: Vec::new(), points: rising };
-    assert!(numbers(&survey, "knee", Topic::Throughput).is_empty());
+    let results = Results { sources: Vec::new(), points: rising };
+    assert!(numbers(&results, "knee", Topic::Throughput).is_empty());
     let bent = levels("a", &[(128, 53.9, 3004.0), (256, 75.8, 3451.0)]);
-    let survey = Survey { origins: Vec::new(), points: bent };
-    let [knee] = numbers(&survey, "knee", Topic::Throughput).try_into().expect("one");
+    let results = Results { sources: Vec::new(), points: bent };
+    let [knee] = numbers(&results, "knee", Topic::Throughput).try_into().expect("one");
     assert_eq!((knee[0].0, knee[1].0), (128.0, 256.0));
     assert!((knee[2].0 - 0.1488).abs() < 1e-4, "{knee:?}");
 }
 
 #[test]
 fn one_point_gives_no_range() {
-    let survey = Survey { origins: Vec::new(), points: levels("a", &[(4, 10.0, 100.0)]) };
-    assert_eq!(insights(&Question::new(&survey)), []);
-    assert_eq!(insights(&Question::new(&Survey::default())), []);
+    let results = Results { sources: Vec::new(), points: levels("a", &[(4, 10.0, 100.0)]) };
+    assert_eq!(insights(&Question::new(&results)), []);
+    assert_eq!(insights(&Question::new(&Results::default())), []);
 }
 
 fn with(mut points: Vec<Point>, factors: &[(&str, &str)]) -> Vec<Point> {
@@ -96,8 +96,8 @@ fn a_long_context_costs_by_sharing() {
     let long = levels("tools", &[(1, 6.0606, 165.0), (32, 75.757, 422.4)]);
     let mut points = with(short, &[(key::INPUT_TOKENS, "1024")]);
     points.extend(with(long, &[(key::INPUT_TOKENS, "32768")]));
-    let survey = Survey { origins: Vec::new(), points };
-    let question = Question::new(&survey);
+    let results = Results { sources: Vec::new(), points };
+    let question = Question::new(&results);
     assert_eq!(super::told_by(&question), [key::WORKLOAD]);
     assert_eq!(
         texts(&question, "context_penalty"),
@@ -115,23 +115,23 @@ fn a_long_context_costs_by_sharing() {
 fn prompts_are_guessed_where_only_the_first_token_waits() {
     let add = |points: &mut Vec<Point>, ttft: &[f64]| {
         for (point, ms) in points.iter_mut().zip(ttft) {
-            point.readings.push(Reading::new(Metric::Ttft, Statistic::Median, *ms));
+            point.stats.push(Stat::new(Metric::Ttft, Statistic::Median, *ms));
         }
     };
     let mut waits = levels("a", &[(1, 10.0, 100.0), (8, 11.0, 600.0)]);
     add(&mut waits, &[100.0, 780.0]);
-    let survey = Survey { origins: Vec::new(), points: waits };
-    let [guess] = texts(&Question::new(&survey), "bottleneck").try_into().expect("one");
+    let results = Results { sources: Vec::new(), points: waits };
+    let [guess] = texts(&Question::new(&results), "bottleneck").try_into().expect("one");
     assert!(guess.starts_with("reading prompts likely limits: TTFT grows 7.80"), "{guess}");
     let mut flat = levels("a", &[(1, 10.0, 100.0), (8, 10.0, 130.0)]);
     add(&mut flat, &[100.0, 105.0]);
-    let survey = Survey { origins: Vec::new(), points: flat };
-    let [guess] = texts(&Question::new(&survey), "bottleneck").try_into().expect("one");
+    let results = Results { sources: Vec::new(), points: flat };
+    let [guess] = texts(&Question::new(&results), "bottleneck").try_into().expect("one");
     assert!(guess.contains("limit of rate or the client"), "{guess}");
     let mut even = levels("a", &[(1, 10.0, 100.0), (8, 20.0, 400.0)]);
     add(&mut even, &[100.0, 150.0]);
-    let survey = Survey { origins: Vec::new(), points: even };
-    assert_eq!(texts(&Question::new(&survey), "bottleneck").len(), 0);
+    let results = Results { sources: Vec::new(), points: even };
+    assert_eq!(texts(&Question::new(&results), "bottleneck").len(), 0);
 }
 
 #[test]
@@ -147,8 +147,8 @@ fn a_configuration_that_another_is_shown_to_beat_everywhere_is_named() {
         let mut points = of("fast", &[(1, 5.0, 200.0), (8, 10.0, 800.0)]);
         points.extend(of("slow", &[(1, 6.0, 160.0), (8, 12.0, 600.0)]));
         points.extend(of("wide", &[(1, 8.0, 120.0), (8, 11.0, 900.0)]));
-        let survey = Survey { origins: Vec::new(), points };
-        texts(&Question::new(&survey), "pareto")
+        let results = Results { sources: Vec::new(), points };
+        texts(&Question::new(&results), "pareto")
     };
     let frontier =
         "2.00 of 3.00 configurations are on the measured frontier of output against speed";
@@ -158,19 +158,19 @@ fn a_configuration_that_another_is_shown_to_beat_everywhere_is_named() {
     // Different workloads do not compete.
     let mut points = levels("short", &[(1, 5.0, 200.0)]);
     points.extend(levels("long", &[(1, 6.0, 100.0)]));
-    let survey = Survey { origins: Vec::new(), points };
-    assert_eq!(texts(&Question::new(&survey), "pareto").len(), 0);
+    let results = Results { sources: Vec::new(), points };
+    assert_eq!(texts(&Question::new(&results), "pareto").len(), 0);
 }
 
 #[test]
 fn capacity_and_price_are_those_of_measured_loads() {
     let mut points = levels("a", &[(128, 53.9, 2553.0), (256, 75.8, 3451.0)]);
     for (point, ms) in points.iter_mut().zip([32.1, 67.2]) {
-        point.readings.push(Reading::new(Metric::Itl, Statistic::Percentile(99.0), ms));
+        point.stats.push(Stat::new(Metric::Itl, Statistic::Percentile(99.0), ms));
     }
-    let survey = Survey { origins: Vec::new(), points };
+    let results = Results { sources: Vec::new(), points };
     let slo = ifm_metrics::slo::parse("itl:p99<50ms").expect("a target");
-    let question = Question { slo, usd_per_hour: Some(1.8), ..Question::new(&survey) };
+    let question = Question { slo, usd_per_hour: Some(1.8), ..Question::new(&results) };
     assert_eq!(
         texts(&question, "capacity"),
         ["Inside ITL p99 ≤ 50.00 up to 128.00; 256.00 fails: ITL p99 67.20 \
@@ -180,7 +180,7 @@ fn capacity_and_price_are_those_of_measured_loads() {
         texts(&question, "cheapest"),
         ["Cheapest inside the target at 128.00: 0.20 for a million output tokens."]
     );
-    let silent = Question::new(&survey);
+    let silent = Question::new(&results);
     assert_eq!(texts(&silent, "capacity").len() + texts(&silent, "cheapest").len(), 0);
 }
 
@@ -192,17 +192,17 @@ fn compares_decode_with_the_limit_of_its_machine() {
         levels("a", &[(1, 22.2, 45.0)]),
         &[(key::INPUT_TOKENS, "1186"), (key::OUTPUT_TOKENS, "256"), (key::QUANTIZATION, "bf16")],
     );
-    let survey = Survey { origins: Vec::new(), points };
+    let results = Results { sources: Vec::new(), points };
     let question = Question {
         gpu: Some("L40S".to_owned()),
         model: Some("Llama-3.1-8B-Instruct".to_owned()),
-        ..Question::new(&survey)
+        ..Question::new(&results)
     };
     assert_eq!(
         texts(&question, "headroom"),
         ["decode reaches 0.79 of the memory bandwidth limit at 1.00: 45.05 of at most 56.91."]
     );
-    assert_eq!(texts(&Question::new(&survey), "headroom").len(), 0);
+    assert_eq!(texts(&Question::new(&results), "headroom").len(), 0);
 }
 
 /// The same report: "best TTFT is 211 ms (Chatbot), worst 6.18 s (Tool calling, 32)".
@@ -211,12 +211,12 @@ fn the_best_wait_may_come_without_its_load() {
     let mut points = levels("chat", &[(1, 5.8, 172.5)]);
     points.extend(levels("tools", &[(32, 75.8, 422.4)]));
     for (point, ms) in points.iter_mut().zip([211.0, 6180.0]) {
-        point.readings = vec![Reading::new(Metric::Ttft, Statistic::Value, ms)];
+        point.stats = vec![Stat::new(Metric::Ttft, Statistic::Value, ms)];
     }
     points[0].load = None;
-    let survey = Survey { origins: Vec::new(), points };
+    let results = Results { sources: Vec::new(), points };
     assert_eq!(
-        texts(&Question::new(&survey), "ttft_range"),
+        texts(&Question::new(&results), "ttft_range"),
         ["Best TTFT 211.00 (chat, load not given), worst 6180.00 (tools, 32 users)."]
     );
 }
@@ -225,8 +225,8 @@ fn the_best_wait_may_come_without_its_load() {
 #[test]
 fn a_range_of_one_word_is_one_statement() {
     let text = |levels_of: &[(u32, f64, f64)]| {
-        let survey = Survey { origins: Vec::new(), points: levels("chat", levels_of) };
-        texts(&Question::new(&survey), "itl_band").join("")
+        let results = Results { sources: Vec::new(), points: levels("chat", levels_of) };
+        texts(&Question::new(&results), "itl_band").join("")
     };
     assert_eq!(
         text(&[(1, 1.8, 500.0), (8, 5.7, 700.0)]),

@@ -8,7 +8,7 @@ use ifm_core::sheet::PartKind;
 use ifm_core::words::plural;
 use ifm_metrics::level::Load;
 use ifm_results::say;
-use ifm_results::survey::{Pool, Pooled};
+use ifm_results::{Pool, Pooled};
 
 pub(super) const RULE: InsightRule = InsightRule {
     id: "ttft_range",
@@ -24,7 +24,7 @@ fn unknown_load(pool: &Pool) -> Vec<f64> {
 }
 
 fn look(question: &Question) -> Vec<Insight> {
-    let pool = question.survey.pool(PartKind::Serving);
+    let pool = question.results.pool(PartKind::Serving);
     let by = told_by(question);
     let mut curves = curves(&pool, &by, Metric::Ttft, CENTER);
     let mut unplaced = unknown_load(&pool);
@@ -75,20 +75,20 @@ fn look(question: &Question) -> Vec<Insight> {
 mod tests {
     use super::*;
     use crate::insight::insights;
-    use ifm_results::survey::Survey;
+    use ifm_results::Results;
     use ifm_results::testing::sweep;
 
-    fn numbers(survey: &Survey) -> Vec<f64> {
-        let all = insights(&Question::new(survey));
+    fn numbers(results: &Results) -> Vec<f64> {
+        let all = insights(&Question::new(results));
         let found = all.iter().find(|insight| insight.rule == RULE.id).expect("two levels");
         found.sentence.numbers().map(|(number, _)| number).collect()
     }
 
     #[test]
     fn lists_a_level_without_a_load_separately() {
-        let mut survey = sweep();
-        assert_eq!(numbers(&survey), [62.26, 430.01]);
-        survey.points[2].load = None;
-        assert_eq!(numbers(&survey), [62.26, 84.11, 1.0, 430.01]);
+        let mut results = sweep();
+        assert_eq!(numbers(&results), [62.26, 430.01]);
+        results.points[2].load = None;
+        assert_eq!(numbers(&results), [62.26, 84.11, 1.0, 430.01]);
     }
 }

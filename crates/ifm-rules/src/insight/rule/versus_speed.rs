@@ -8,8 +8,8 @@ use ifm_core::Metric;
 use ifm_core::metric::Direction;
 use ifm_core::sheet::Statistic;
 use ifm_core::words::counted;
+use ifm_results::Curve;
 use ifm_results::say;
-use ifm_results::survey::Curve;
 
 /// The tails that a sentence adds to a median or mean, the best known first.
 const TAILS: [f64; 2] = [95.0, 99.0];

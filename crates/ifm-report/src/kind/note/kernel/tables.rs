@@ -8,7 +8,7 @@ use crate::page::{Block, Cell, Column, Columns, Head, Section, Table};
 use ifm_core::Metric;
 use ifm_core::sheet::kernel::{DEVICE, KERNEL, PASS, PROVIDER, SIZE, THREADS, TYPE};
 use ifm_core::sheet::{RowRole, Statistic, WHY};
-use ifm_results::survey::{CeilingTime, KernelMask, KernelTime};
+use ifm_results::{CeilingTime, KernelMask, KernelTime};
 use ifm_rules::insight::Meant;
 use serde_json::Value;
 

@@ -1,6 +1,6 @@
 //! Repeats of the same measurement, taken together.
 
-use super::{Point, Reading, Survey};
+use super::{Point, Results, Stat};
 use ifm_core::Metric;
 use ifm_core::metric::MetricUnit;
 use ifm_core::sheet::{Factors, PartKind, RowRole, Statistic};
@@ -27,16 +27,16 @@ pub struct Pool<'a> {
     pub cells: Vec<Pooled<'a>>,
 }
 
-impl Survey {
+impl Results {
     /// The measured points of a kind, repeats taken together. Points are repeats of each other if
     /// kind, setting, load and headings are the same; two blocks of a document that give neither
     /// load nor a number of the repeat are two measurements. Sides differ in their settings: see
-    /// [`with_sides`](Survey::with_sides).
+    /// [`with_sides`](Results::with_sides).
     pub fn pool(&self, kind: PartKind) -> Pool<'_> {
         self.pool_of(kind, |_| true)
     }
 
-    /// As [`pool`](Survey::pool), of the points that `keep` says yes to.
+    /// As [`pool`](Results::pool), of the points that `keep` says yes to.
     pub fn pool_of(&self, kind: PartKind, keep: impl Fn(&Point) -> bool) -> Pool<'_> {
         let mut cells: Vec<Pooled> = Vec::new();
         for point in self.measured(kind).filter(|point| keep(point)) {
@@ -104,36 +104,36 @@ impl<'a> Pooled<'a> {
     /// are not all of them. A single point is returned as it is. Repeats give their central value,
     /// the same as in a comparison ([`center`]), and from three repeats with different values on its
     /// 95 % interval (Student); `n` is then the number of repeats.
-    pub fn reading(&self, quantity: Metric, statistic: Statistic) -> Option<Reading> {
-        let readings: Vec<&Reading> =
+    pub fn reading(&self, quantity: Metric, statistic: Statistic) -> Option<Stat> {
+        let stats: Vec<&Stat> =
             self.points.iter().filter_map(|point| point.reading(quantity, statistic)).collect();
-        let first = *readings.first().filter(|_| readings.len() == self.points.len())?;
-        if readings.len() == 1 {
+        let first = *stats.first().filter(|_| stats.len() == self.points.len())?;
+        if stats.len() == 1 {
             return Some(first.clone());
         }
-        let values: Vec<f64> = readings.iter().map(|reading| reading.value).collect();
+        let values: Vec<f64> = stats.iter().map(|reading| reading.value).collect();
         let scale = scale_of(quantity);
         let interval = (values.len() >= REPEATS_MIN)
             .then(|| center_interval(&values, scale, CONFIDENCE))
             .flatten();
-        Some(Reading {
+        Some(Stat {
             value: center(&values, scale)?,
             low: interval.map(|interval| interval.low),
             high: interval.map(|interval| interval.high),
             n: Some(values.len() as u64),
-            is_enough: readings.iter().all(|reading| reading.is_enough),
+            is_enough: stats.iter().all(|reading| reading.is_enough),
             printed: None,
             ..first.clone()
         })
     }
 
     /// The first of these statistics that it has.
-    pub fn first_of(&self, quantity: Metric, statistics: &[Statistic]) -> Option<Reading> {
+    pub fn first_of(&self, quantity: Metric, statistics: &[Statistic]) -> Option<Stat> {
         statistics.iter().find_map(|statistic| self.reading(quantity, *statistic))
     }
 
     /// The central reading of a quantity: the first of [`Statistic::central`].
-    pub fn central(&self, quantity: Metric) -> Option<Reading> {
+    pub fn central(&self, quantity: Metric) -> Option<Stat> {
         Statistic::central(quantity)
             .into_iter()
             .find_map(|statistic| self.reading(quantity, statistic))
@@ -148,7 +148,7 @@ pub(super) fn scale_of(quantity: Metric) -> Scale {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Origin;
+    use super::super::Source;
     use super::*;
     use crate::testing::repeat as point;
 
@@ -156,16 +156,16 @@ mod tests {
     fn repeats_become_a_mean_with_students_interval() {
         let points =
             vec![point(1, 1, 10.0), point(2, 1, 30.0), point(1, 2, 12.0), point(1, 3, 14.0)];
-        let survey = Survey { origins: vec![Origin::of_document("x")], points };
-        let pool = survey.pool(PartKind::StaticBatch);
+        let results = Results { sources: vec![Source::of_document("x")], points };
+        let pool = results.pool(PartKind::StaticBatch);
         assert_eq!(pool.cells.len(), 2);
         let one = pool.cells[0].central(Metric::OutputRate).expect("measured");
         // The logarithms have the deviation 0.168433, t(0.975, 2) = 4.302653.
         assert!((one.value - 11.887_844).abs() < 1e-6 && one.n == Some(3), "{one:?}");
         assert!((one.high.expect("three repeats") - 18.064_090).abs() < 1e-5);
         let far = vec![point(1, 1, 1.0), point(1, 2, 40.0), point(1, 3, 90.0)];
-        let survey = Survey { origins: Vec::new(), points: far };
-        let wide = survey.pool(PartKind::StaticBatch).cells[0].central(Metric::OutputRate);
+        let results = Results { sources: Vec::new(), points: far };
+        let wide = results.pool(PartKind::StaticBatch).cells[0].central(Metric::OutputRate);
         let low = wide.expect("measured").low.expect("three repeats");
         assert!(low > 0.0 && low < 0.1, "no rate is below zero: {low}");
         let two = pool.cells[1].central(Metric::OutputRate).expect("measured");

@@ -1,4 +1,4 @@
-//! How much load fits inside a latency target, from the points of a survey.
+//! How much load fits inside a latency target, from the points of results.
 //!
 //! The answer is a measured load, the largest one that is inside while every lower one is: nothing
 //! is interpolated. A run of ours and a document of another tool are judged by the same rule. Not
@@ -242,7 +242,7 @@ impl Pooled<'_> {
     }
 }
 
-/// The names under which readings of a metric are found, the most fitting first: waits from the due
+/// The names under which stats of a metric are found, the most fitting first: waits from the due
 /// time, the metric itself, and its substitute.
 pub fn readings_of(metric: Metric) -> Vec<Metric> {
     let due = metric.from_due();
@@ -372,21 +372,21 @@ fn nearest<'a>(judged: &[Judged<'a>]) -> Option<(Pooled<'a>, Vec<Miss>)> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Survey;
+    use super::super::Results;
     use super::*;
-    use crate::survey::Reading;
+    use crate::Stat;
     use crate::testing::repeat as point;
     use ifm_core::sheet::PartKind;
     use ifm_metrics::slo;
     use ifm_metrics::testing::{closed_loop, run};
 
-    fn level(users: u32, readings: &[(Metric, Statistic, f64)]) -> Point {
+    fn level(users: u32, stats: &[(Metric, Statistic, f64)]) -> Point {
         let reading = |(quantity, statistic, value): &(Metric, Statistic, f64)| {
-            Reading::new(*quantity, *statistic, *value)
+            Stat::new(*quantity, *statistic, *value)
         };
         Point {
             kind: PartKind::Serving,
-            readings: readings.iter().map(reading).collect(),
+            stats: stats.iter().map(reading).collect(),
             ..point(users, 1, 0.0)
         }
     }
@@ -401,8 +401,8 @@ mod tests {
         };
         // The mean of 30 and 60 is inside; one of the two is not.
         let points = vec![at(1, 1, 20.0), at(2, 1, 30.0), at(2, 2, 60.0), at(4, 1, 40.0)];
-        let survey = Survey { points, origins: Vec::new() };
-        let pool = survey.pool(PartKind::Serving);
+        let results = Results { points, sources: Vec::new() };
+        let pool = results.pool(PartKind::Serving);
         let fittings = pool.fittings(&[], &slo);
         let [fitting] = fittings.as_slice() else { panic!("{fittings:?}") };
         assert_eq!((fitting.state, fitting.load()), (UsersState::Found, Some(Load::Users(1))));
@@ -418,8 +418,8 @@ mod tests {
         let points = levels.map(|(users, itl)| {
             level(users, &[(Metric::Itl, p99, itl), (Metric::Ttft, p99, 300.0)])
         });
-        let survey = Survey { origins: Vec::new(), points: points.to_vec() };
-        let pool = survey.pool(PartKind::Serving);
+        let results = Results { sources: Vec::new(), points: points.to_vec() };
+        let pool = results.pool(PartKind::Serving);
         let target = slo::parse("chat").expect("a preset");
         let [fitting] = pool.fittings(&[], &target).try_into().expect("one curve");
         assert_eq!((fitting.state, fitting.load()), (UsersState::Found, Some(Load::Users(128))));
@@ -437,9 +437,9 @@ mod tests {
         let p99 = Statistic::Percentile(99.0);
         let levels = [(32, 84.7), (64, 32.1), (128, 38.5), (256, 67.2)];
         let points = levels.map(|(users, itl)| level(users, &[(Metric::Itl, p99, itl)]));
-        let survey = Survey { origins: Vec::new(), points: points.to_vec() };
+        let results = Results { sources: Vec::new(), points: points.to_vec() };
         let target = slo::parse("itl:p99<50ms").expect("a target");
-        let fittings = survey.pool(PartKind::Serving).fittings(&[], &target);
+        let fittings = results.pool(PartKind::Serving).fittings(&[], &target);
         assert_eq!((fittings[0].state, fittings[0].load()), (UsersState::None, None));
         let resumed = fittings[0].resumed.as_ref().expect("64 and 128 are inside");
         assert_eq!(resumed.fits.load(), Some(Load::Users(128)));
@@ -455,10 +455,10 @@ mod tests {
         let nearest = |levels: &[(u32, f64)]| {
             let points =
                 levels.iter().map(|(users, itl)| level(*users, &[(Metric::Itl, p99, *itl)]));
-            let survey = Survey { origins: Vec::new(), points: points.collect() };
+            let results = Results { sources: Vec::new(), points: points.collect() };
             let target = slo::parse("itl:p99<30ms").expect("a target");
             let [fitting] =
-                survey.pool(PartKind::Serving).fittings(&[], &target).try_into().expect("one");
+                results.pool(PartKind::Serving).fittings(&[], &target).try_into().expect("one");
             assert_eq!(fitting.state, UsersState::None);
             fitting.nearest.and_then(|(cell, _)| cell.load())
         };
@@ -476,8 +476,8 @@ mod tests {
             (Statistic::Max, 49.0, UsersState::AtLeast),
         ] {
             let points = vec![level(8, &[(Metric::Itl, statistic, value)])];
-            let survey = Survey { origins: Vec::new(), points };
-            let fittings = survey.pool(PartKind::Serving).fittings(&[], &target);
+            let results = Results { sources: Vec::new(), points };
+            let fittings = results.pool(PartKind::Serving).fittings(&[], &target);
             assert_eq!(fittings[0].state, expect, "{statistic:?} {value}");
         }
     }
@@ -487,8 +487,8 @@ mod tests {
         // 2 users, each answer takes 100 + 15 · 10 ms = 0.25 s.
         let run = run(&[2], closed_loop((0, 0), (2, 60), 0.0, (100.0, 10.0, 16)));
         let summary = ifm_metrics::summarize(&run);
-        let survey = Survey::of_run(&run.manifest, &summary);
-        let pool = survey.pool(PartKind::Serving);
+        let results = Results::of_run(&run.manifest, &summary);
+        let pool = results.pool(PartKind::Serving);
         let [fitting] = pool.fittings(&[], &run.manifest.spec.slo).try_into().expect("one");
         assert_eq!(fitting.state, UsersState::AtLeast);
         assert_eq!(fitting.people(0.0), Some(2.0));

@@ -1,4 +1,4 @@
-//! Measurements of a survey compared in pairs, by the evidence and the verdicts of whole results.
+//! Measurements compared in pairs, by the evidence and the verdicts of whole runs.
 //!
 //! A report is about single points and repeats of them, and its statement about a difference has to
 //! equal that of `compare` for the same results. Not here: which points are compared with each
@@ -15,7 +15,7 @@ use ifm_core::spec::SloSpec;
 use ifm_core::{RunData, Sheet};
 use ifm_metrics::RunSummary;
 use ifm_metrics::stat::multiple::holm;
-use ifm_results::survey::{Point, Pooled};
+use ifm_results::{Point, Pooled};
 use std::sync::OnceLock;
 
 /// Measures of a run that reports compare in addition to [`Measure::DEFAULT`].
@@ -29,36 +29,36 @@ const MORE: [Measure; 7] = [
     Measure { metric: Metric::UserSpeed, over: Over::Mean },
 ];
 
-/// The evidence of the points of a survey: for each of its origins, in their
+/// The evidence of the points of results: for each of its sources, in their
 /// order, the levels with what differences rest on. A point of an origin without levels here is
 /// compared by its own numbers.
 #[derive(Debug, Default)]
-pub struct SurveyEvidence {
-    origins: Vec<Origin>,
+pub struct ResultsEvidence {
+    sources: Vec<Source>,
 }
 
 /// A run or document.
 #[derive(Debug)]
-struct Origin {
+struct Source {
     member: Member,
     /// Evidence of each of its levels, drawn on first use.
     known: Vec<OnceLock<Vec<Known>>>,
 }
 
 /// Evidence of nothing, for questions about numbers alone.
-pub static NO_EVIDENCE: SurveyEvidence = SurveyEvidence { origins: Vec::new() };
+pub static NO_EVIDENCE: ResultsEvidence = ResultsEvidence { sources: Vec::new() };
 
-impl SurveyEvidence {
-    /// Of runs and then of documents, in the order in which their points were added to the survey.
-    pub fn new(runs: impl IntoIterator<Item = Member>, sheets: &[Sheet]) -> SurveyEvidence {
+impl ResultsEvidence {
+    /// Of runs and then of documents, in the order in which their points were added to the results.
+    pub fn new(runs: impl IntoIterator<Item = Member>, sheets: &[Sheet]) -> ResultsEvidence {
         let no_target = SloSpec::none();
         let measures = measures_of_documents();
         let of_sheets = sheets.iter().map(|sheet| Member::of_sheet(sheet, &measures, &no_target));
         let origin = |member: Member| {
             let known = member.samples.iter().map(|_| OnceLock::new()).collect();
-            Origin { member, known }
+            Source { member, known }
         };
-        SurveyEvidence { origins: runs.into_iter().chain(of_sheets).map(origin).collect() }
+        ResultsEvidence { sources: runs.into_iter().chain(of_sheets).map(origin).collect() }
     }
 
     /// Reduces a run to what comparisons need. `tools` are the tools whose documents are compared
@@ -77,10 +77,10 @@ impl SurveyEvidence {
 
     /// Whether `compare` would look for what both sides have, as with documents of other tools.
     fn is_choice(&self) -> bool {
-        self.origins.is_empty() || self.origins.iter().any(|origin| !origin.member.is_own)
+        self.sources.is_empty() || self.sources.iter().any(|origin| !origin.member.is_own)
     }
 
-    /// The measures that `compare` shows of these origins without being asked.
+    /// The measures that `compare` shows of these sources without being asked.
     pub fn usual(&self) -> (Vec<Measure>, bool) {
         match self.is_choice() {
             true => (Measure::of_documents(), true),
@@ -152,9 +152,9 @@ impl SurveyEvidence {
     fn known(&self, point: &Point) -> Vec<Known> {
         let drawing = Settings::default().drawing();
         // The same names of draws as in `compare` with one result on each side, so the same resamples.
-        let name = |level: usize| format!("side {} run 0 level {level}", point.origin);
+        let name = |level: usize| format!("side {} run 0 level {level}", point.source);
         let mut known = Vec::new();
-        if let Some(Origin { member, known: drawn }) = self.origins.get(point.origin) {
+        if let Some(Source { member, known: drawn }) = self.sources.get(point.source) {
             for (level, (sample, drawn)) in member.samples.iter().zip(drawn).enumerate() {
                 // Levels of a document are its points, one for one; places need not be unique there.
                 let is_of_point = match member.is_own {
@@ -177,7 +177,7 @@ impl SurveyEvidence {
 
 /// Whether two points are one measurement, whatever they are called and come from.
 fn is_same(a: &Point, b: &Point) -> bool {
-    a.place == b.place && a.load == b.load && a.readings == b.readings
+    a.place == b.place && a.load == b.load && a.stats == b.stats
 }
 
 /// What documents are read for.

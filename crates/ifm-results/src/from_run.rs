@@ -1,7 +1,7 @@
-//! A run of ours as a survey.
+//! A run of ours as results.
 
 use super::side::RunIdentity;
-use super::{Origin, Point, Reading, Searched, Survey};
+use super::{Point, Results, Searched, Source, Stat};
 use ifm_core::metric::MetricUnit;
 use ifm_core::sheet::{Definition, Factors, PartKind, Place, RowRole, Statistic, key};
 use ifm_core::{Manifest, Metric, Prediction};
@@ -20,10 +20,10 @@ const WHOLE_LEVEL: &str = "over the whole level, ramp and drain included";
 /// Above this share of answers without a TPOT, it is one of a part.
 const PARTIAL_SHARE: f64 = 0.01;
 
-impl Survey {
+impl Results {
     /// What a run measured, one point for each level.
-    pub fn of_run(manifest: &Manifest, summary: &RunSummary) -> Survey {
-        let origin = Origin {
+    pub fn of_run(manifest: &Manifest, summary: &RunSummary) -> Results {
+        let source = Source {
             name: manifest.run_id.clone(),
             side: manifest.name.as_ref().unwrap_or(&manifest.run_id).clone(),
             tool: Some(manifest.tool.name.clone()),
@@ -42,7 +42,7 @@ impl Survey {
             let found = point(level, lengths(&setting, level), before);
             Point { searched: searched(manifest, level), gpus, ..found }
         });
-        Survey { points: points.collect(), origins: vec![origin] }
+        Results { points: points.collect(), sources: vec![source] }
     }
 }
 
@@ -86,7 +86,7 @@ fn point(level: &LevelSummary, setting: Factors, before: &[LevelSummary]) -> Poi
         .filter(|other| other.load() == level.load())
         .count();
     Point {
-        origin: 0,
+        source: 0,
         part: 0,
         kind: PartKind::Serving,
         role: RowRole::Measured,
@@ -95,7 +95,7 @@ fn point(level: &LevelSummary, setting: Factors, before: &[LevelSummary]) -> Poi
         setting,
         load: level.held_load(),
         repeat: Some(same as u32 + 1),
-        readings: readings(level),
+        stats: stats(level),
         verdict: level.verdict.state,
         searched: None,
         gpus: None,
@@ -126,8 +126,8 @@ fn is_of_a_part(latencies: &Latencies) -> bool {
     known > 0 && absent as f64 > PARTIAL_SHARE * (known + absent) as f64
 }
 
-fn readings(level: &LevelSummary) -> Vec<Reading> {
-    let mut readings = Vec::new();
+fn stats(level: &LevelSummary) -> Vec<Stat> {
+    let mut stats = Vec::new();
     let latencies = &level.latencies;
     for found in latencies.populations() {
         let (of, quantity) = (found.metric, latencies.quantity(found));
@@ -142,13 +142,13 @@ fn readings(level: &LevelSummary) -> Vec<Reading> {
             quantity
         };
         let scale = if of.unit() == MetricUnit::Ns { NS_PER_MS } else { 1.0 };
-        population(&mut readings, quantity, values, scale);
+        population(&mut stats, quantity, values, scale);
     }
-    media(&mut readings, level);
+    media(&mut stats, level);
     let counts = &level.counts;
     let mut value = |quantity, value: Option<f64>| {
-        let reading = |value| own(Reading::new(quantity, Statistic::Value, value));
-        readings.extend(value.map(reading));
+        let reading = |value| own(Stat::new(quantity, Statistic::Value, value));
+        stats.extend(value.map(reading));
     };
     value(Metric::Requests, Some(counts.sent as f64));
     value(Metric::RequestsOk, Some(counts.ok as f64));
@@ -164,76 +164,76 @@ fn readings(level: &LevelSummary) -> Vec<Reading> {
     value(Metric::other(Metric::SessionRate.name()), sessions);
     if let Some(window) = level.window() {
         let is_alone = level.concurrency_asked() == Some(1);
-        readings.extend(rates((window, is_alone), level.output_tok_per_s()));
+        stats.extend(rates((window, is_alone), level.output_tok_per_s()));
     }
-    whole_sessions(&mut readings, level);
-    readings
+    whole_sessions(&mut stats, level);
+    stats
 }
 
 /// What a target may ask of sessions.
-fn whole_sessions(readings: &mut Vec<Reading>, level: &LevelSummary) {
+fn whole_sessions(stats: &mut Vec<Stat>, level: &LevelSummary) {
     let Some(of) = level.sessions.as_deref() else { return };
     let named = |metric: Metric| Metric::other(metric.name());
     if let Some(durations) = &of.duration_ns {
-        population(readings, named(Metric::Session), durations, NS_PER_MS);
+        population(stats, named(Metric::Session), durations, NS_PER_MS);
     }
     let at: Vec<f64> =
         of.duration_ns.iter().flat_map(|of| of.percentiles.iter().map(|it| it.p)).collect();
     if let Some(uncached) = Distribution::from_values(of.uncached(), &at) {
-        population(readings, named(Metric::SessionUncached), &uncached, 1.0);
+        population(stats, named(Metric::SessionUncached), &uncached, 1.0);
     }
     if let Some(failed) = slo::failed_sessions(of) {
         let (n, share) = failed;
         let bound = |pick: fn(&Interval) -> Option<f64>| share.interval.as_ref().and_then(pick);
-        readings.push(Reading {
+        stats.push(Stat {
             low: bound(|interval| interval.low),
             high: bound(|interval| interval.high),
             n: Some(n),
             is_enough: share.enough,
-            ..own(Reading::new(named(Metric::SessionFailed), Statistic::Mean, share.value))
+            ..own(Stat::new(named(Metric::SessionFailed), Statistic::Mean, share.value))
         });
     }
 }
 
 /// What the prompts and answers carried in addition to text, and the effect of a cache and the
 /// upload on TTFT.
-fn media(readings: &mut Vec<Reading>, level: &LevelSummary) {
+fn media(stats: &mut Vec<Stat>, level: &LevelSummary) {
     for (quantity, total, unit) in media_figures::totals(level) {
         let canonical = unit.factor().map(|factor| total * factor);
-        let reading = |value| own(Reading::new(quantity, Statistic::Value, value));
-        readings.extend(canonical.map(reading));
+        let reading = |value| own(Stat::new(quantity, Statistic::Value, value));
+        stats.extend(canonical.map(reading));
     }
     let Some(media) = &level.media else { return };
     let mut share = |name: &str, value: Option<f64>| {
-        let of = |value| own(Reading::new(Metric::other(name), Statistic::Value, value));
-        readings.extend(value.map(of));
+        let of = |value| own(Stat::new(Metric::other(name), Statistic::Value, value));
+        stats.extend(value.map(of));
     };
     share(SEEN_SHARE, Some(media.seen_share()));
     share(UPLOAD_SHARE, media.upload.as_ref().and_then(|upload| upload.ttft_share));
     if let Some(found) = &media.seen_or_new {
         let name = Metric::other(SEEN_RATIO);
-        readings.push(Reading {
+        stats.push(Stat {
             low: Some(found.ratio.low),
             high: Some(found.ratio.high),
-            ..own(Reading::new(name, Statistic::Value, found.ratio.value))
+            ..own(Stat::new(name, Statistic::Value, found.ratio.value))
         });
         for (name, ttft) in [(NEW_TTFT, &found.new_ttft_ns), (SEEN_TTFT, &found.seen_ttft_ns)] {
-            population(readings, Metric::other(name), ttft, NS_PER_MS);
+            population(stats, Metric::other(name), ttft, NS_PER_MS);
         }
     }
 }
 
 /// Rates over the window of a level. Over a whole one ramp and drain are in them, but for one user, who
 /// has neither.
-fn rates((window, is_alone): (&WindowSummary, bool), output: Option<f64>) -> Vec<Reading> {
+fn rates((window, is_alone): (&WindowSummary, bool), output: Option<f64>) -> Vec<Stat> {
     let definition = match window.window.kind {
         WindowKind::Whole if !is_alone => Definition::Different(WHOLE_LEVEL.to_owned()),
         _ => Definition::Same,
     };
     let mut rates = vec![
-        Reading::new(Metric::RequestRate, Statistic::Value, window.req_per_s),
-        Reading::new(Metric::InFlight, Statistic::Mean, window.concurrency.mean),
-        Reading::new(Metric::PeakInFlight, Statistic::Value, f64::from(window.concurrency.max)),
+        Stat::new(Metric::RequestRate, Statistic::Value, window.req_per_s),
+        Stat::new(Metric::InFlight, Statistic::Mean, window.concurrency.mean),
+        Stat::new(Metric::PeakInFlight, Statistic::Value, f64::from(window.concurrency.max)),
     ];
     let optional = [
         (Metric::OutputRate, output),
@@ -243,39 +243,33 @@ fn rates((window, is_alone): (&WindowSummary, bool), output: Option<f64>) -> Vec
     rates.extend(
         optional
             .into_iter()
-            .filter_map(|(quantity, value)| Some(Reading::new(quantity, Statistic::Value, value?))),
+            .filter_map(|(quantity, value)| Some(Stat::new(quantity, Statistic::Value, value?))),
     );
-    let over = |rate| Reading { definition: definition.clone(), ..rate };
+    let over = |rate| Stat { definition: definition.clone(), ..rate };
     rates.into_iter().map(over).collect()
 }
 
-fn population(
-    readings: &mut Vec<Reading>,
-    quantity: Metric,
-    distribution: &Distribution,
-    scale: f64,
-) {
+fn population(stats: &mut Vec<Stat>, quantity: Metric, distribution: &Distribution, scale: f64) {
     let n = Some(distribution.n);
-    let of = |statistic, value: f64| {
-        own(Reading { n, ..Reading::new(quantity, statistic, value / scale) })
-    };
+    let of =
+        |statistic, value: f64| own(Stat { n, ..Stat::new(quantity, statistic, value / scale) });
     let mean = slo::mean(distribution);
     let bound = |pick: fn(&Interval) -> Option<f64>| {
         mean.interval.as_ref().and_then(pick).map(|bound| bound / scale)
     };
-    readings.push(Reading {
+    stats.push(Stat {
         low: bound(|interval| interval.low),
         high: bound(|interval| interval.high),
         is_enough: mean.enough,
         ..of(Statistic::Mean, mean.value)
     });
-    readings.push(of(Statistic::Min, distribution.min));
-    readings.push(of(Statistic::Max, distribution.max));
+    stats.push(of(Statistic::Min, distribution.min));
+    stats.push(of(Statistic::Max, distribution.max));
     for percentile in &distribution.percentiles {
         let bound = |pick: fn(&Interval) -> Option<f64>| {
             percentile.interval.as_ref().and_then(pick).map(|bound| bound / scale)
         };
-        readings.push(Reading {
+        stats.push(Stat {
             low: bound(|interval| interval.low),
             high: bound(|interval| interval.high),
             is_enough: percentile.enough,
@@ -284,8 +278,8 @@ fn population(
     }
 }
 
-fn own(reading: Reading) -> Reading {
-    Reading { definition: Definition::Same, needs_interval: false, ..reading }
+fn own(reading: Stat) -> Stat {
+    Stat { definition: Definition::Same, needs_interval: false, ..reading }
 }
 
 #[cfg(test)]
@@ -303,9 +297,9 @@ mod tests {
         requests.extend(closed_loop((120, 2), (1, 40), 0.0, (100.0, 10.0, 16)));
         let mut run = run(&[1, 2, 1], requests);
         run.manifest.levels[0].measured_again = Some(2);
-        let survey = Survey::of_run(&run.manifest, &ifm_metrics::summarize(&run));
-        assert_eq!(survey.points.len(), 2);
-        assert!(survey.points.iter().all(|point| point.repeat == Some(1)));
+        let results = Results::of_run(&run.manifest, &ifm_metrics::summarize(&run));
+        assert_eq!(results.points.len(), 2);
+        assert!(results.points.iter().all(|point| point.repeat == Some(1)));
     }
 
     /// 200 complete answers, 3 failures, 97 that the client cut off: 1.0 % of what was sent failed.
@@ -322,8 +316,8 @@ mod tests {
         let counts = &summary.levels[0].counts;
         let expect = counts.failed as f64 / counts.sent as f64;
         assert!(counts.cancelled > 0 && ok as u64 == counts.ok);
-        let survey = Survey::of_run(&run.manifest, &summary);
-        let point = &survey.points[0];
+        let results = Results::of_run(&run.manifest, &summary);
+        let point = &results.points[0];
         assert_eq!(point.value(Metric::ErrorRate, Statistic::Value), Some(expect));
         assert_eq!(point.failed_of_sent(), Some((counts.failed, counts.sent)));
         assert_eq!(summary.levels[0].counts.error_rate(), Some(expect));
@@ -334,8 +328,8 @@ mod tests {
     fn gaps_are_unknown_where_most_tokens_share_reads() {
         let gap = |itl_ms: f64| {
             let run = run(&[2], closed_loop((0, 0), (2, 60), 0.0, (100.0, itl_ms, 4)));
-            let survey = Survey::of_run(&run.manifest, &ifm_metrics::summarize(&run));
-            [Statistic::Median, Statistic::Mean].map(|of| survey.points[0].value(Metric::Itl, of))
+            let results = Results::of_run(&run.manifest, &ifm_metrics::summarize(&run));
+            [Statistic::Median, Statistic::Mean].map(|of| results.points[0].value(Metric::Itl, of))
         };
         assert_eq!(gap(0.0), [None, None]);
         assert_eq!(gap(10.0), [Some(10.0), Some(10.0)]);
@@ -345,9 +339,9 @@ mod tests {
     fn the_numbers_of_a_run_are_those_of_its_summary() {
         let run = run(&[2], closed_loop((0, 0), (2, 60), 0.0, (100.0, 10.0, 4)));
         let summary = ifm_metrics::summarize(&run);
-        let survey = Survey::of_run(&run.manifest, &summary);
-        assert_eq!((survey.points.len(), survey.origins[0].is_own), (1, true));
-        let point = &survey.points[0];
+        let results = Results::of_run(&run.manifest, &summary);
+        assert_eq!((results.points.len(), results.sources[0].is_own), (1, true));
+        let point = &results.points[0];
         assert_eq!((point.load, point.repeat), (Some(Load::Users(2)), Some(1)));
         let ttft = summary.levels[0].latencies.get(Metric::Ttft).expect("measured");
         let p50 = point.reading(Metric::Ttft, Statistic::Median).expect("measured");

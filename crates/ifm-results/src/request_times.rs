@@ -3,7 +3,7 @@
 //! Which time of a request a tool means by its figure is found by trying: the time whose mean and
 //! median equal those in the row. If none match, the requests say nothing about that figure.
 
-use super::Reading;
+use super::Stat;
 use ifm_core::Metric;
 use ifm_core::order::Order as _;
 use ifm_core::sheet::{Row, SheetRequest, Statistic};
@@ -66,7 +66,7 @@ pub fn in_order(row: &Row) -> Vec<&SheetRequest> {
 pub fn values(
     good: &[&SheetRequest],
     quantity: Metric,
-    stated: &[&Reading],
+    stated: &[&Stat],
 ) -> Option<Vec<(f64, u32)>> {
     let is_speed = quantity == Metric::UserSpeed;
     let of = |of: &Of| -> Vec<(f64, u32)> {
@@ -92,17 +92,17 @@ pub fn values(
 
 /// Adds the 95 % intervals that the single requests of a row give: of percentiles the values at two
 /// ranks, of means `mean ± t · s / sqrt(n)` (Student 1908). `n` is the effective number of requests.
-pub(super) fn add_bounds(readings: &mut [Reading], row: &Row) {
+pub(super) fn add_bounds(stats: &mut [Stat], row: &Row) {
     let good = in_order(row);
     if good.is_empty() {
         return;
     }
     for quantity in &BOUNDED {
-        let is_stated = |reading: &&Reading| {
-            reading.quantity == *quantity
+        let is_stated = |reading: &&Stat| {
+            reading.metric == *quantity
                 && matches!(reading.statistic, Statistic::Mean | Statistic::Median)
         };
-        let stated: Vec<&Reading> = readings.iter().filter(is_stated).collect();
+        let stated: Vec<&Stat> = stats.iter().filter(is_stated).collect();
         let Some(values) = values(&good, *quantity, &stated) else { continue };
         let mut in_time = values.clone();
         in_time.sort_unstable_by_key(|(_, place)| *place);
@@ -114,7 +114,7 @@ pub(super) fn add_bounds(readings: &mut [Reading], row: &Row) {
             student_upper_quantile(TAIL, freedom) * std / in_effect.sqrt()
         });
         let at = |rank: u64| values.get(rank as usize).map(|(value, _)| *value);
-        for reading in readings.iter_mut().filter(|reading| reading.quantity == *quantity) {
+        for reading in stats.iter_mut().filter(|reading| reading.metric == *quantity) {
             let ranks = |p: f64| {
                 let (low, high) = ranks_in_effect(n, p, in_effect, TAIL);
                 (low.and_then(at), high.and_then(at))
@@ -137,7 +137,7 @@ pub(super) fn add_bounds(readings: &mut [Reading], row: &Row) {
 }
 
 /// Whether a mean or median that is stated is that of these values, rising.
-fn is_of(stated: &Reading, values: &[(f64, u32)]) -> bool {
+fn is_of(stated: &Stat, values: &[(f64, u32)]) -> bool {
     let sorted: Vec<f64> = values.iter().map(|(value, _)| *value).collect();
     match stated.statistic {
         Statistic::Mean => is_near(stated, sorted.iter().sum::<f64>() / sorted.len() as f64),
@@ -151,7 +151,7 @@ fn is_of(stated: &Reading, values: &[(f64, u32)]) -> bool {
     }
 }
 
-pub fn is_near(stated: &Reading, value: f64) -> bool {
+pub fn is_near(stated: &Stat, value: f64) -> bool {
     // A number that was printed is rounded: half of its last digit, at most a hundredth of it.
     let rounded = if stated.printed.is_some() { 0.005 * value.abs().max(1.0) } else { 0.0 };
     (stated.value - value).abs() <= APART * value.abs() + rounded + 1e-9
@@ -175,19 +175,19 @@ mod tests {
         row
     }
 
-    fn ttft(statistic: Statistic, value: f64) -> Reading {
-        Reading::new(Metric::Ttft, statistic, value)
+    fn ttft(statistic: Statistic, value: f64) -> Stat {
+        Stat::new(Metric::Ttft, statistic, value)
     }
 
     #[test]
     fn percentiles_and_means_of_single_requests_have_intervals() {
-        let mut readings = vec![
+        let mut stats = vec![
             ttft(Statistic::Mean, 500.5),
             ttft(Statistic::Median, 500.5),
             ttft(Statistic::Percentile(99.0), 990.0),
         ];
-        add_bounds(&mut readings, &row(1_000));
-        let bounds: Vec<_> = readings.iter().map(|reading| (reading.low, reading.high)).collect();
+        add_bounds(&mut stats, &row(1_000));
+        let bounds: Vec<_> = stats.iter().map(|reading| (reading.low, reading.high)).collect();
         let ((mean_low, mean_high), (p99_low, p99_high)) = (bounds[0], bounds[2]);
         // 1.96 times 289 over the root of 1,000.
         assert!((mean_high.unwrap() - mean_low.unwrap() - 35.8).abs() < 0.2, "{bounds:?}");
@@ -198,10 +198,9 @@ mod tests {
 
     #[test]
     fn requests_that_do_not_give_the_figure_bound_nothing() {
-        let mut readings =
-            vec![ttft(Statistic::Mean, 40.0), ttft(Statistic::Percentile(99.0), 990.0)];
-        add_bounds(&mut readings, &row(1_000));
-        assert!(readings.iter().all(|reading| reading.low.is_none()), "{readings:?}");
+        let mut stats = vec![ttft(Statistic::Mean, 40.0), ttft(Statistic::Percentile(99.0), 990.0)];
+        add_bounds(&mut stats, &row(1_000));
+        assert!(stats.iter().all(|reading| reading.low.is_none()), "{stats:?}");
         let mut few = vec![ttft(Statistic::Mean, 5.5), ttft(Statistic::Percentile(99.0), 9.9)];
         add_bounds(&mut few, &row(10));
         assert_eq!(few[1].high, None, "ten requests have no upper bound of a P99");

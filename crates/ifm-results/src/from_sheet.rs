@@ -1,6 +1,6 @@
-//! Documents of other tools as a survey.
+//! Documents of other tools as results.
 
-use super::{Origin, Point, Reading, Survey};
+use super::{Point, Results, Source, Stat};
 use super::{from_requests, request_times};
 use ifm_core::Metric;
 use ifm_core::Sheet;
@@ -10,33 +10,35 @@ use ifm_metrics::level::Load;
 use ifm_metrics::slo::VerdictState;
 use ifm_metrics::stat::quantile::is_enough;
 
-impl Survey {
+impl Results {
     /// What documents hold, in their order. Rows without a readable number are kept where they are
     /// announced (planned) or stated.
-    pub fn of_sheets(sheets: &[Sheet]) -> Survey {
-        let mut survey = Survey::default();
+    pub fn of_sheets(sheets: &[Sheet]) -> Results {
+        let mut results = Results::default();
         for sheet in sheets {
-            let origin = survey.origins.len();
-            survey.origins.push(Origin {
+            let source = results.sources.len();
+            results.sources.push(Source {
                 tool: sheet.source.tool.clone(),
                 tool_version: sheet.source.tool_version.clone(),
-                ..Origin::of_document(&sheet.source.name)
+                ..Source::of_document(&sheet.source.name)
             });
             for (index, part) in sheet.parts.iter().enumerate() {
-                survey.points.extend(part.rows.iter().map(|row| point((origin, index), part, row)));
+                results
+                    .points
+                    .extend(part.rows.iter().map(|row| point((source, index), part, row)));
             }
         }
-        survey
+        results
     }
 }
 
-fn point((origin, index): (usize, usize), part: &Part, row: &Row) -> Point {
+fn point((source, index): (usize, usize), part: &Part, row: &Row) -> Point {
     let factors = row.factors.within(&part.factors);
     let own = row.figures.iter().filter_map(|figure| reading(figure, row));
-    let mut readings: Vec<Reading> = own.chain(from_requests::readings(row)).collect();
-    request_times::add_bounds(&mut readings, row);
+    let mut stats: Vec<Stat> = own.chain(from_requests::stats(row)).collect();
+    request_times::add_bounds(&mut stats, row);
     Point {
-        origin,
+        source,
         part: index,
         kind: part.kind,
         role: row.role,
@@ -45,7 +47,7 @@ fn point((origin, index): (usize, usize), part: &Part, row: &Row) -> Point {
         load: load(&factors),
         repeat: factors.get(key::REPEAT).and_then(|repeat| repeat.parse().ok()),
         setting: setting(&factors, row),
-        readings,
+        stats,
         verdict: VerdictState::Unknown,
         searched: None,
         gpus: factors.number(key::TENSOR_PARALLEL).filter(|gpus| *gpus > 0.0),
@@ -80,20 +82,20 @@ fn setting(factors: &Factors, row: &Row) -> Factors {
     setting
 }
 
-fn reading(figure: &Figure, row: &Row) -> Option<Reading> {
+fn reading(figure: &Figure, row: &Row) -> Option<Stat> {
     let value = figure.canonical()?;
     let population = population(figure.quantity, row);
     let enough = match (figure.statistic, population) {
         (Statistic::Percentile(p), Some(n)) => is_enough(n, p),
         _ => true,
     };
-    Some(Reading {
+    Some(Stat {
         n: population,
         is_enough: enough,
         printed: figure.printed.clone(),
         definition: figure.definition.clone(),
         place: figure.place.clone(),
-        ..Reading::new(figure.quantity, figure.statistic, value)
+        ..Stat::new(figure.quantity, figure.statistic, value)
     })
 }
 
@@ -126,14 +128,14 @@ mod tests {
         };
         let source = Source { name: "a.json".to_owned(), ..Source::default() };
         let sheet = Sheet { source, parts: vec![part], remarks: Vec::new() };
-        let survey = Survey::of_sheets(&[sheet]);
-        let point = &survey.points[0];
+        let results = Results::of_sheets(&[sheet]);
+        let point = &results.points[0];
         assert_eq!((point.load, point.repeat), (Some(Load::Users(8)), Some(2)));
         assert_eq!(point.setting.iter().collect::<Vec<_>>(), [("model", "m")]);
         let p99 = point.reading(Metric::Ttft, Statistic::Percentile(99.0)).expect("read");
         assert_eq!((p99.value, p99.n, p99.is_enough), (500.0, Some(180), false));
         assert_eq!(point.value(Metric::Itl, Statistic::Mean), None);
-        assert_eq!(survey.values(key::CONCURRENCY), ["8"]);
+        assert_eq!(results.values(key::CONCURRENCY), ["8"]);
     }
 
     #[test]
@@ -144,7 +146,7 @@ mod tests {
         let point = point((0, 0), &Part::new(PartKind::Serving, Place::default()), &row);
         assert_eq!((point.load, point.factor(key::CONCURRENCY).as_deref()), (None, Some("max")));
         assert_eq!(point.factor(SHAPE).as_deref(), Some("1, 1, 8192, 8192"));
-        let survey = Survey { origins: Vec::new(), points: vec![point.clone(), point] };
-        assert!(survey.varying(PartKind::Serving).is_empty());
+        let results = Results { sources: Vec::new(), points: vec![point.clone(), point] };
+        assert!(results.varying(PartKind::Serving).is_empty());
     }
 }

@@ -47,15 +47,15 @@ impl Pooled<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Reading, Survey};
+    use super::super::{Results, Stat};
     use super::*;
     use crate::testing::sweep;
     use ifm_core::sheet::PartKind;
 
     #[test]
     fn a_limit_is_not_a_load() {
-        let survey = sweep();
-        let pool = survey.pool(PartKind::Serving);
+        let results = sweep();
+        let pool = results.pool(PartKind::Serving);
         let means: Vec<f64> = pool.cells.iter().filter_map(Pooled::in_flight_mean).collect();
         for (mean, expect) in means.iter().zip([28.96, 83.39, 178.95]) {
             assert!((mean - expect).abs() < 0.05, "{means:?}");
@@ -66,13 +66,13 @@ mod tests {
 
     #[test]
     fn prefers_the_reported_number_and_needs_times_otherwise() {
-        let mut survey = sweep();
-        survey.points.truncate(1);
-        let told = Reading::new(Metric::InFlight, Statistic::Mean, 31.0);
-        survey.points[0].readings.push(told);
-        let of = |survey: &Survey| survey.pool(PartKind::Serving).cells[0].in_flight_mean();
-        assert_eq!(of(&survey), Some(31.0));
-        survey.points[0].readings.retain(|reading| reading.quantity == Metric::RequestRate);
-        assert_eq!(of(&survey), None);
+        let mut results = sweep();
+        results.points.truncate(1);
+        let told = Stat::new(Metric::InFlight, Statistic::Mean, 31.0);
+        results.points[0].stats.push(told);
+        let of = |results: &Results| results.pool(PartKind::Serving).cells[0].in_flight_mean();
+        assert_eq!(of(&results), Some(31.0));
+        results.points[0].stats.retain(|reading| reading.metric == Metric::RequestRate);
+        assert_eq!(of(&results), None);
     }
 }

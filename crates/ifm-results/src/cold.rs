@@ -1,6 +1,6 @@
 //! Levels with longer tails than heavier levels: cold, or disturbed.
 
-use super::{Curve, CurvePoint, Pool, Pooled, Reading};
+use super::{Curve, CurvePoint, Pool, Pooled, Stat};
 use ifm_core::Metric;
 use ifm_core::sheet::Statistic;
 use ifm_metrics::cold::{At, breaks, is_break};
@@ -18,9 +18,9 @@ pub struct Cold<'a> {
     /// The quantity whose tail is too long.
     pub quantity: Metric,
     /// Its tail, ms.
-    pub tail: Reading,
+    pub tail: Stat,
     /// The tail of the heavier level, ms.
-    pub tail_beside: Reading,
+    pub tail_beside: Stat,
     /// Whether it comes before the heavier level if both were recorded in order.
     pub is_before: bool,
 }
@@ -91,5 +91,5 @@ fn is_same_cell(a: &Pooled, b: &Pooled) -> bool {
 
 fn place(cell: &Pooled) -> Option<(usize, usize, Option<u32>, Option<String>)> {
     let first = cell.first()?;
-    Some((first.origin, first.part, first.place.line, first.place.pointer.clone()))
+    Some((first.source, first.part, first.place.line, first.place.pointer.clone()))
 }

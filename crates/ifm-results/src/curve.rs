@@ -1,6 +1,6 @@
 //! A quantity against the load, one curve for each thing compared.
 
-use super::{Pool, Pooled, Reading};
+use super::{Pool, Pooled, Stat};
 use ifm_core::Metric;
 use ifm_core::order::Order as _;
 use ifm_core::sheet::{Factors, Statistic, key};
@@ -13,7 +13,7 @@ pub struct CurvePoint<'a> {
     /// Position on the axis.
     pub at: f64,
     /// The number.
-    pub reading: Reading,
+    pub reading: Stat,
     /// The measurement that it is of.
     pub cell: Pooled<'a>,
 }
@@ -97,7 +97,7 @@ impl<'a> Pool<'a> {
     pub fn curves_against(
         &self,
         by: &[&str],
-        place: impl Fn(&Pooled<'a>) -> Option<(f64, Reading)>,
+        place: impl Fn(&Pooled<'a>) -> Option<(f64, Stat)>,
     ) -> Vec<Curve<'a>> {
         let loops: BTreeSet<&str> =
             self.cells.iter().filter_map(|cell| Some(loop_words(cell.load()?))).collect();
@@ -128,7 +128,7 @@ impl<'a> Pool<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Point, Survey};
+    use super::super::{Point, Results};
     use super::*;
     use crate::testing::repeat as point;
     use ifm_core::sheet::{PartKind, key};
@@ -136,8 +136,8 @@ mod tests {
     #[test]
     fn a_curve_rises_in_the_load_and_has_a_crossing_between_measured_points() {
         let points = vec![point(4, 1, 40.0), point(1, 1, 10.0), point(2, 1, 30.0)];
-        let survey = Survey { origins: Vec::new(), points };
-        let pool = survey.pool(PartKind::StaticBatch);
+        let results = Results { sources: Vec::new(), points };
+        let pool = results.pool(PartKind::StaticBatch);
         let curves = pool.curves(&[key::MODEL], Metric::OutputRate, Statistic::Value);
         let [curve] = curves.as_slice() else { panic!("{curves:?}") };
         assert_eq!(curve.name(), "m");
@@ -152,8 +152,8 @@ mod tests {
     fn closed_and_open_loops_are_two_curves() {
         let rate = |rate: f64| Point { load: Some(Load::ReqPerS(rate)), ..point(1, 1, 20.0) };
         let points = vec![point(1, 1, 10.0), rate(8.0), rate(40.0)];
-        let survey = Survey { origins: Vec::new(), points };
-        let pool = survey.pool(PartKind::StaticBatch);
+        let results = Results { sources: Vec::new(), points };
+        let pool = results.pool(PartKind::StaticBatch);
         let curves = pool.curves(&[key::MODEL], Metric::OutputRate, Statistic::Value);
         let found: Vec<(String, usize)> =
             curves.iter().map(|curve| (curve.name(), curve.points.len())).collect();

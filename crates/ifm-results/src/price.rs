@@ -43,15 +43,15 @@ impl Pooled<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Survey;
+    use super::super::Results;
     use crate::testing::repeat as point;
     use ifm_core::sheet::PartKind;
 
     /// A published sweep: 2553 tok/s on a server of $1.80 an hour.
     #[test]
     fn a_million_tokens_cost_price_over_rate() {
-        let survey = Survey { origins: Vec::new(), points: vec![point(128, 1, 2553.0)] };
-        let pool = survey.pool(PartKind::StaticBatch);
+        let results = Results { sources: Vec::new(), points: vec![point(128, 1, 2553.0)] };
+        let pool = results.pool(PartKind::StaticBatch);
         let found = pool.cells[0].output_yield(Some(1.8)).expect("a rate");
         assert_eq!(found.output_tok_per_hour, 9_190_800.0);
         assert!((found.usd_per_million.expect("a price") - 0.195_848).abs() < 1e-6);

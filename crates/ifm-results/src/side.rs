@@ -5,7 +5,7 @@
 //! name of their side, so that no pool, curve, matrix or grid takes them together. Not here: how
 //! repeats become one value (`pool`).
 
-use super::{Point, Survey};
+use super::{Point, Results};
 use crate::fact::{ACCOUNT, ADDRESS, NamedFact, account_items, most_telling, setup_of};
 use ifm_core::Manifest;
 use ifm_core::sheet::{Factors, PartKind, RowRole, key};
@@ -97,23 +97,23 @@ pub fn setup_differences(new: &Manifest, stored: &Manifest) -> Vec<&'static str>
     differing.map(|((what, _), _)| what).collect()
 }
 
-impl Survey {
+impl Results {
     /// Names the sides, and adds the factor [`key::RUN`] to points that differ only in their side.
-    /// `given` holds the user's names for the origins, by their places; later origins have none.
+    /// `given` holds the user's names for the sources, by their places; later sources have none.
     #[must_use]
-    pub fn with_sides(mut self, given: &[Given]) -> Survey {
+    pub fn with_sides(mut self, given: &[Given]) -> Results {
         let given: Vec<Given> =
-            (0..self.origins.len()).map(|at| given.get(at).cloned().unwrap_or_default()).collect();
+            (0..self.sources.len()).map(|at| given.get(at).cloned().unwrap_or_default()).collect();
         let sides = self.sides(&given);
         let names = self.side_names(&given, &sides);
-        for (origin, name) in self.origins.iter_mut().zip(names) {
-            origin.side = name;
+        for (source, name) in self.sources.iter_mut().zip(names) {
+            source.side = name;
         }
         self.drop_partial_tags(&sides);
         let kinds = self.mixed_kinds(&sides);
         for point in self.points.iter_mut().filter(|point| kinds.contains(&point.kind)) {
-            if let Some(origin) = self.origins.get(point.origin) {
-                set_side(point, &origin.side);
+            if let Some(source) = self.sources.get(point.source) {
+                set_side(point, &source.side);
             }
         }
         self
@@ -121,10 +121,10 @@ impl Survey {
 
     /// The same with the factor [`key::RUN`] on all points, whatever else distinguishes them.
     #[must_use]
-    pub fn by_side(mut self) -> Survey {
+    pub fn by_side(mut self) -> Results {
         for point in &mut self.points {
-            if let Some(origin) = self.origins.get(point.origin) {
-                set_side(point, &origin.side);
+            if let Some(source) = self.sources.get(point.source) {
+                set_side(point, &source.side);
             }
         }
         self
@@ -133,9 +133,9 @@ impl Survey {
     /// The side that a word of the user names: by its name, or by the id of a run or the name of a file
     /// of it.
     pub fn side_of(&self, word: &str) -> Option<&str> {
-        let named = self.origins.iter().find(|origin| origin.side.eq_ignore_ascii_case(word));
-        let found = named.or_else(|| self.origins.iter().find(|origin| origin.name == word));
-        found.map(|origin| origin.side.as_str())
+        let named = self.sources.iter().find(|source| source.side.eq_ignore_ascii_case(word));
+        let found = named.or_else(|| self.sources.iter().find(|source| source.name == word));
+        found.map(|source| source.side.as_str())
     }
 
     /// Names of all factors that points have, in alphabetical order, and [`key::RUN`].
@@ -155,15 +155,15 @@ impl Survey {
             return self.values(name);
         }
         let mut seen = BTreeSet::new();
-        let sides = self.origins.iter().map(|origin| origin.side.clone());
+        let sides = self.sources.iter().map(|source| source.side.clone());
         sides.filter(|side| seen.insert(side.clone())).collect()
     }
 
-    /// The side of each origin: the place of its first origin.
+    /// The side of each source: the place of its first source.
     fn sides(&self, given: &[Given]) -> Vec<usize> {
         let mut members: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
-        let mut sides: Vec<usize> = Vec::with_capacity(self.origins.len());
-        for at in 0..self.origins.len() {
+        let mut sides: Vec<usize> = Vec::with_capacity(self.sources.len());
+        for at in 0..self.sources.len() {
             let belongs =
                 |all: &Vec<usize>| all.iter().all(|other| self.are_repeats(*other, at, given));
             let side = members.iter().find(|(_, all)| belongs(all)).map_or(at, |(side, _)| *side);
@@ -178,7 +178,7 @@ impl Survey {
         if one.argument == other.argument && one.is_list && other.is_list {
             return true;
         }
-        let identity = |at: usize| self.origins.get(at)?.identity.as_ref();
+        let identity = |at: usize| self.sources.get(at)?.identity.as_ref();
         match (identity(a), identity(b)) {
             (Some(one), Some(other)) => one.is_repeat(other),
             (None, None) => one.argument == other.argument && self.are_numbered(a, b),
@@ -188,8 +188,8 @@ impl Survey {
 
     /// Whether two documents number their repeats, and each number at each load is in one of them.
     fn are_numbered(&self, a: usize, b: usize) -> bool {
-        let of = |origin: usize| {
-            let points = self.of_role(RowRole::Measured).filter(move |p| p.origin == origin);
+        let of = |source: usize| {
+            let points = self.of_role(RowRole::Measured).filter(move |p| p.source == source);
             points.map(|point| (place(point), point.repeat)).collect::<BTreeSet<_>>()
         };
         let (one, other) = (of(a), of(b));
@@ -202,8 +202,8 @@ impl Survey {
     /// so that it does not take repeats apart. The cells of a plan keep theirs.
     fn drop_partial_tags(&mut self, sides: &[usize]) {
         let mut members: BTreeMap<usize, Vec<&BTreeMap<String, String>>> = BTreeMap::new();
-        for (origin, side) in self.origins.iter().zip(sides) {
-            let run = origin.identity.as_ref().filter(|identity| identity.plan.is_none());
+        for (source, side) in self.sources.iter().zip(sides) {
+            let run = source.identity.as_ref().filter(|identity| identity.plan.is_none());
             members.entry(*side).or_default().extend(run.map(|identity| &identity.tags));
         }
         let is_partial = |runs: &[&BTreeMap<String, String>], name: &String| {
@@ -220,7 +220,7 @@ impl Survey {
             })
             .collect();
         for point in &mut self.points {
-            let names = sides.get(point.origin).and_then(|side| partial.get(side));
+            let names = sides.get(point.source).and_then(|side| partial.get(side));
             if let Some(names) = names.filter(|names| !names.is_empty()) {
                 let names: Vec<&str> = names.iter().map(String::as_str).collect();
                 point.setting = point.setting.without(&names);
@@ -232,14 +232,14 @@ impl Survey {
     fn mixed_kinds(&self, sides: &[usize]) -> BTreeSet<PartKind> {
         let mut curves: BTreeMap<(PartKind, Factors), Vec<OnCurve>> = BTreeMap::new();
         for point in self.of_role(RowRole::Measured).filter(|p| p.kind != PartKind::Kernel) {
-            let Some(side) = sides.get(point.origin).copied() else { continue };
+            let Some(side) = sides.get(point.source).copied() else { continue };
             let of = (point.kind, point.setting.without(&NOT_TELLING));
             let on = curves.entry(of).or_default();
             match on.iter_mut().find(|one| one.side == side) {
                 Some(one) => _ = one.loads.insert(load_words(point.load)),
                 None => on.push(OnCurve {
                     side,
-                    origin: point.origin,
+                    source: point.source,
                     loads: BTreeSet::from([load_words(point.load)]),
                 }),
             }
@@ -258,7 +258,7 @@ impl Survey {
         if !one.loads.is_disjoint(&other.loads) {
             return false;
         }
-        let setup = |of: &OnCurve| Some(&self.origins.get(of.origin)?.identity.as_ref()?.setup);
+        let setup = |of: &OnCurve| Some(&self.sources.get(of.source)?.identity.as_ref()?.setup);
         match (setup(one), setup(other)) {
             (Some(one), Some(other)) => one == other,
             (None, None) => one.loads.len() == 1 && other.loads.len() == 1,
@@ -266,13 +266,13 @@ impl Survey {
         }
     }
 
-    /// The name of each origin's side: the user's name, and if several sides have the same name,
+    /// The name of each source's side: the user's name, and if several sides have the same name,
     /// also what distinguishes them.
     fn side_names(&self, given: &[Given], sides: &[usize]) -> Vec<String> {
         let files = self.file_names();
         let own = |at: usize| -> Option<String> {
-            let (origin, given) = (self.origins.get(at)?, given.get(at)?);
-            given.name.clone().or_else(|| match &origin.identity {
+            let (source, given) = (self.sources.get(at)?, given.get(at)?);
+            given.name.clone().or_else(|| match &source.identity {
                 Some(identity) => identity.side_name(),
                 None => files.get(at).cloned(),
             })
@@ -287,7 +287,7 @@ impl Survey {
                 1 => None,
                 _ => self.distinct_words(*head, &alike),
             };
-            let id = self.origins.get(*head).map(|origin| origin.name.clone()).unwrap_or_default();
+            let id = self.sources.get(*head).map(|source| source.name.clone()).unwrap_or_default();
             let name = match (name, alike.len()) {
                 (Some(name), 1) => name,
                 (Some(name), _) => format!("{name} ({})", distinct().unwrap_or(id)),
@@ -301,7 +301,7 @@ impl Survey {
     /// What only this one of several runs has: its address, else what its server says of itself, else
     /// what was asked of it.
     fn distinct_words(&self, run: usize, alike: &[usize]) -> Option<String> {
-        let setup = |at: usize| Some(self.origins.get(at)?.identity.as_ref()?.setup.clone());
+        let setup = |at: usize| Some(self.sources.get(at)?.identity.as_ref()?.setup.clone());
         let all: Vec<Vec<NamedFact>> = alike.iter().map(|at| setup(*at)).collect::<Option<_>>()?;
         let own = alike.iter().position(|at| *at == run)?;
         let value = |of: &[NamedFact], what: &str| {
@@ -336,9 +336,9 @@ impl Survey {
             all.get(all.len().saturating_sub(parts)..).unwrap_or_default().join("/")
         };
         let names = |parts: usize| -> Vec<String> {
-            self.origins.iter().map(|origin| short(&origin.name, parts)).collect()
+            self.sources.iter().map(|source| short(&source.name, parts)).collect()
         };
-        let full = self.origins.iter().map(|origin| origin.name.clone()).collect();
+        let full = self.sources.iter().map(|source| source.name.clone()).collect();
         let is_clear =
             |names: &Vec<String>| names.iter().collect::<BTreeSet<_>>().len() == names.len();
         [1, 2].map(names).into_iter().find(is_clear).unwrap_or(full)
@@ -348,7 +348,7 @@ impl Survey {
 /// A side's points that share all settings but the load.
 struct OnCurve {
     side: usize,
-    origin: usize,
+    source: usize,
     loads: BTreeSet<String>,
 }
 
@@ -380,7 +380,7 @@ fn load_words(load: Option<Load>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Pooled, Reading};
+    use super::super::{Pooled, Stat};
     use super::*;
     use ifm_core::Metric;
     use ifm_core::sheet::{Figure, Part, Place, Row, RowRole, Source, Statistic, Unit};
@@ -398,17 +398,17 @@ mod tests {
         run
     }
 
-    fn survey_of(runs: &[RunData], given: &[Given]) -> Survey {
-        let mut survey = Survey::default();
+    fn results_of(runs: &[RunData], given: &[Given]) -> Results {
+        let mut results = Results::default();
         for run in runs {
-            survey.extend(Survey::of_run(&run.manifest, &ifm_metrics::summarize(run)));
+            results.extend(Results::of_run(&run.manifest, &ifm_metrics::summarize(run)));
         }
-        survey.with_sides(given)
+        results.with_sides(given)
     }
 
     /// The value of the factor `run` of each measurement, and how many repeats it has.
-    fn cells(survey: &Survey) -> Vec<(Option<String>, usize)> {
-        let pool = survey.pool(PartKind::Serving);
+    fn cells(results: &Results) -> Vec<(Option<String>, usize)> {
+        let pool = results.pool(PartKind::Serving);
         let of = |cell: &Pooled| (cell.factor(key::RUN), cell.points.len());
         pool.cells.iter().map(of).collect()
     }
@@ -435,7 +435,7 @@ mod tests {
         };
         for name in [Some("base"), None] {
             let runs = [run_of("a", name, |_| {}), run_of("b", name, other_seed)];
-            assert_eq!(cells(&survey_of(&runs, &[])), [(None, 2)], "{name:?}");
+            assert_eq!(cells(&results_of(&runs, &[])), [(None, 2)], "{name:?}");
         }
     }
 
@@ -448,22 +448,22 @@ mod tests {
         };
         let base = |id: &str| run_of(id, Some("base"), |_| {});
         let one = run_of("1", Some("base"), tagged("1a2b"));
-        let survey = survey_of(&[one.clone(), base("2"), base("3")], &[]);
-        assert_eq!(cells(&survey), [(None, 3)]);
+        let results = results_of(&[one.clone(), base("2"), base("3")], &[]);
+        assert_eq!(cells(&results), [(None, 3)]);
         // What a run is by itself is no tag: predictions are never taken for measurements.
         let computed = ifm_metrics::testing::predicted(base("2"));
-        assert_eq!(cells(&survey_of(&[base("1"), computed], &[])).len(), 2);
+        assert_eq!(cells(&results_of(&[base("1"), computed], &[])).len(), 2);
         // Two commits are two settings.
         let other = run_of("2", Some("base"), tagged("3c4d"));
-        let survey = survey_of(&[one, other], &[]);
-        assert_eq!(cells(&survey).len(), 2);
+        let results = results_of(&[one, other], &[]);
+        assert_eq!(cells(&results).len(), 2);
     }
 
     #[test]
     fn other_runs_are_sides_with_the_names_of_the_user() {
         let (base, fp8) = (Some("base"), Some("fp8"));
         let check = |runs: [RunData; 2], names: [&str; 2]| {
-            let found = cells(&survey_of(&runs, &[]));
+            let found = cells(&results_of(&runs, &[]));
             assert_eq!(found, names.map(|name| some(name, 1)), "{names:?}");
         };
         // The same server under two names, and two servers.
@@ -495,10 +495,10 @@ mod tests {
             move |head: &mut Manifest| _ = head.tags.insert("cc".to_owned(), value.to_owned())
         };
         let runs = [run_of("a", Some("a"), tagged("off")), run_of("b", Some("b"), tagged("on"))];
-        let survey = survey_of(&runs, &[]);
-        assert_eq!(cells(&survey), [(None, 1), (None, 1)]);
-        assert_eq!(survey.side_values(key::RUN), ["a", "b"]);
-        assert_eq!(cells(&survey.by_side()), [some("a", 1), some("b", 1)]);
+        let results = results_of(&runs, &[]);
+        assert_eq!(cells(&results), [(None, 1), (None, 1)]);
+        assert_eq!(results.side_values(key::RUN), ["a", "b"]);
+        assert_eq!(cells(&results.by_side()), [some("a", 1), some("b", 1)]);
     }
 
     #[test]
@@ -515,7 +515,7 @@ mod tests {
             run_of("d", Some("d"), at_port(4)),
         ];
         let given = [list(0, "a,b"), list(0, "a,b"), list(1, "c,d"), list(1, "c,d")];
-        assert_eq!(cells(&survey_of(&runs, &given)), [some("a,b", 2), some("c,d", 2)]);
+        assert_eq!(cells(&results_of(&runs, &given)), [some("a,b", 2), some("c,d", 2)]);
         let planned = |port: u16, label: &'static str, (cell, repeat): (&'static str, u32)| {
             run_of(cell, Some(&format!("p: {label}, repeat {repeat}")), move |head| {
                 at_port(port)(head);
@@ -530,17 +530,17 @@ mod tests {
             planned(3, "base", ("k3", 2)),
             planned(4, "fp8", ("k4", 2)),
         ];
-        let survey = survey_of(&runs, &[]);
-        let found = cells(&survey);
+        let results = results_of(&runs, &[]);
+        let found = cells(&results);
         assert_eq!(found, [(None, 2), (None, 2)]);
-        assert_eq!(survey.side_values(key::RUN), ["p"]);
+        assert_eq!(results.side_values(key::RUN), ["p"]);
         // The plan was changed, and the repeat measured again.
         let runs = [
             planned(1, "base", ("k1", 1)),
             planned(3, "base", ("k3", 2)),
             planned(5, "base", ("k5", 1)),
         ];
-        let found = cells(&survey_of(&runs, &[]));
+        let found = cells(&results_of(&runs, &[]));
         let repeats: Vec<usize> = found.iter().map(|(_, repeats)| *repeats).collect();
         assert_eq!(repeats, [2, 1], "{found:?}");
     }
@@ -562,7 +562,7 @@ mod tests {
 
     #[test]
     fn documents_are_sides_with_the_names_of_their_files() {
-        let of = |sheets: &[Sheet]| Survey::of_sheets(sheets).with_sides(&[]);
+        let of = |sheets: &[Sheet]| Results::of_sheets(sheets).with_sides(&[]);
         let both = of(&[
             document("results/base.json", &[(1, 50.0)]),
             document("results/fp8.json", &[(1, 80.0)]),
@@ -591,7 +591,7 @@ mod tests {
 
     #[test]
     fn repeats_that_do_not_vary_have_no_interval() {
-        let mean = |rates: [f64; 3]| -> Reading {
+        let mean = |rates: [f64; 3]| -> Stat {
             let names = ["a", "b", "c"];
             let sheets: Vec<Sheet> = names
                 .into_iter()
@@ -599,8 +599,9 @@ mod tests {
                 .map(|(name, rate)| document(name, &[(1, rate)]))
                 .collect();
             let list = Given { name: Some("a,b,c".to_owned()), argument: 0, is_list: true };
-            let survey = Survey::of_sheets(&sheets).with_sides(&[list.clone(), list.clone(), list]);
-            let pool = survey.pool(PartKind::Serving);
+            let results =
+                Results::of_sheets(&sheets).with_sides(&[list.clone(), list.clone(), list]);
+            let pool = results.pool(PartKind::Serving);
             pool.cells[0].central(Metric::OutputRate).expect("a rate")
         };
         let same = mean([0.1, 0.1, 0.1]);

@@ -1,6 +1,6 @@
 //! Kernels under masks: times of each, forward and backward, and what the mask leaves empty.
 
-use super::{Point, Survey};
+use super::{Point, Results};
 use ifm_core::Metric;
 use ifm_core::order::Order as _;
 use ifm_core::sheet::kernel::{
@@ -25,7 +25,7 @@ pub struct KernelMask<'a> {
     pub shape: Option<String>,
     /// Its blocks as they were drawn.
     pub drawing: Option<&'a str>,
-    /// Position of its table: origin and part.
+    /// Position of its table: source and part.
     pub part: (usize, usize),
     /// The times, in the order of the document.
     pub times: Vec<KernelTime>,
@@ -121,12 +121,12 @@ impl KernelMask<'_> {
     }
 }
 
-impl Survey {
+impl Results {
     /// The masks, in the order of the documents.
     pub fn kernels(&self) -> Vec<KernelMask<'_>> {
         let mut masks: Vec<KernelMask> = Vec::new();
         for point in self.measured(PartKind::Kernel).filter(|point| !is_ceiling(point)) {
-            let part = (point.origin, point.part);
+            let part = (point.source, point.part);
             let known = masks.iter().position(|mask| mask.part == part);
             let index = known.unwrap_or_else(|| {
                 let name = point.setting.get(MASK).unwrap_or("no mask").to_owned();
@@ -221,8 +221,8 @@ mod tests {
     fn a_mask_has_its_times_and_its_drawing() {
         let mut points = mask(0, "Causal Mask", 0.4922, [6.6376, 34.8769, 10.0974]);
         points.extend(mask(1, "Sliding Window 1024", 0.8682, [6.899, 34.3567, 3.3248]));
-        let survey = Survey { origins: Vec::new(), points };
-        let masks = survey.kernels();
+        let results = Results { sources: Vec::new(), points };
+        let masks = results.kernels();
         assert_eq!((masks.len(), masks[1].times.len()), (2, 3));
         let ranked = masks[1].ranked("forward");
         assert_eq!(ranked, [("flexattention", 3.3248), ("F.sdpa + mask", 34.3567)]);
@@ -232,6 +232,6 @@ mod tests {
         assert_eq!((masks[1].sparsity, masks[1].drawing), (Some(0.8682), Some("██░░\n  ██")));
         assert!(masks[0].computes("causal FA2") && !masks[1].computes("causal FA2"));
         assert!(masks[1].computes("flexattention"));
-        assert!(Survey::default().kernels().is_empty());
+        assert!(Results::default().kernels().is_empty());
     }
 }

@@ -4,7 +4,7 @@
 //! request, such as percentiles of single gaps, stays absent. Not here: requests against the
 //! figures of their row (`audit/requests`).
 
-use super::Reading;
+use super::Stat;
 use ifm_core::Metric;
 use ifm_core::sheet::{Definition, Row, SheetRequest, Statistic};
 use ifm_metrics::stat::quantile::{is_enough, percentile_of_sorted};
@@ -13,7 +13,7 @@ const HOW: &str = "computed from the single requests of the document";
 const PERCENTS: [f64; 4] = [50.0, 90.0, 95.0, 99.0];
 
 /// Figures of a row's requests; none where it has figures of its own.
-pub(super) fn readings(row: &Row) -> Vec<Reading> {
+pub(super) fn stats(row: &Row) -> Vec<Stat> {
     if !row.figures.is_empty() || row.requests.is_empty() {
         return Vec::new();
     }
@@ -25,11 +25,11 @@ pub(super) fn readings(row: &Row) -> Vec<Reading> {
             (Statistic::Percentile(percent), Some(n)) => is_enough(n, percent),
             _ => true,
         };
-        out.push(Reading {
+        out.push(Stat {
             n,
             is_enough: enough,
             definition: Definition::Derivable(HOW.to_owned()),
-            ..Reading::new(quantity, statistic, value)
+            ..Stat::new(quantity, statistic, value)
         });
     };
     add(Metric::Requests, Statistic::Value, row.requests.len() as f64, None);
@@ -118,7 +118,7 @@ fn seconds(requests: &[SheetRequest]) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::survey::Survey;
+    use crate::Results;
     use ifm_core::Sheet;
     use ifm_core::sheet::{Part, PartKind, RowRole, Source};
 
@@ -151,8 +151,8 @@ mod tests {
 
     #[test]
     fn requests_without_figures_give_them() {
-        let survey = Survey::of_sheets(&[sheet("a/records.jsonl", bare())]);
-        let value = |quantity, statistic| survey.points[0].value(quantity, statistic);
+        let results = Results::of_sheets(&[sheet("a/records.jsonl", bare())]);
+        let value = |quantity, statistic| results.points[0].value(quantity, statistic);
         assert_eq!(value(Metric::RequestsOk, Statistic::Value), Some(2.0));
         assert_eq!(value(Metric::RequestsFailed, Statistic::Value), Some(1.0));
         assert_eq!(value(Metric::Ttft, Statistic::Mean), Some(150.0));
@@ -161,7 +161,7 @@ mod tests {
         assert_eq!(value(Metric::OutputRate, Statistic::Value), Some(16.0));
         assert_eq!(value(Metric::InFlight, Statistic::Mean), Some(1.4));
         assert_eq!(value(Metric::Itl, Statistic::Mean), None, "gaps are not known");
-        let p99 = survey.points[0].reading(Metric::Ttft, Statistic::Percentile(99.0)).unwrap();
+        let p99 = results.points[0].reading(Metric::Ttft, Statistic::Percentile(99.0)).unwrap();
         assert!(!p99.is_enough && p99.n == Some(2), "{p99:?}");
     }
 }

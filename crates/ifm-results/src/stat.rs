@@ -3,11 +3,11 @@
 use ifm_core::Metric;
 use ifm_core::sheet::{Definition, Place, Statistic};
 
-/// One number, in the canonical unit of its quantity: ms, per second, bytes, shares.
+/// One number, in the canonical unit of its metric: ms, per second, bytes, shares.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Reading {
+pub struct Stat {
     /// What it measures.
-    pub quantity: Metric,
+    pub metric: Metric,
     /// Which number of the population.
     pub statistic: Statistic,
     /// The number.
@@ -31,11 +31,11 @@ pub struct Reading {
     pub place: Option<Place>,
 }
 
-impl Reading {
+impl Stat {
     /// A number without an interval.
-    pub fn new(quantity: Metric, statistic: Statistic, value: f64) -> Reading {
-        Reading {
-            quantity,
+    pub fn new(metric: Metric, statistic: Statistic, value: f64) -> Stat {
+        Stat {
+            metric,
             statistic,
             value,
             low: None,

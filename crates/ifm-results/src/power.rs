@@ -1,6 +1,6 @@
 //! Speed against the power limit, one series for each thing that was measured at several limits.
 
-use super::{Pooled, Survey};
+use super::{Pooled, Results};
 use ifm_core::Metric;
 use ifm_core::order::Order as _;
 use ifm_core::sheet::{Factors, PartKind, Statistic, StdKind, key};
@@ -77,7 +77,7 @@ impl PowerSeries {
     }
 }
 
-impl Survey {
+impl Results {
     /// Series of prompt, generation and output rates against the power limit; those with a single
     /// limit are left out.
     pub fn power_series(&self) -> Vec<PowerSeries> {
@@ -171,7 +171,7 @@ fn name(cell: &Pooled) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Point, Reading};
+    use super::super::{Point, Stat};
     use super::*;
     use crate::testing::engine;
     use ifm_core::sheet::RowRole;
@@ -179,18 +179,18 @@ mod tests {
     #[test]
     fn a_test_of_an_engine_is_one_point() {
         let repeat = |number, rate| {
-            let value = Reading::new(Metric::DecodeRate, Statistic::Value, rate);
-            Point { repeat: Some(number), readings: vec![value], ..engine(600, rate) }
+            let value = Stat::new(Metric::DecodeRate, Statistic::Value, rate);
+            Point { repeat: Some(number), stats: vec![value], ..engine(600, rate) }
         };
         let head = Point { role: RowRole::Summary, ..engine(600, 200.0) };
         let alone = engine(400, 150.0);
         let points = vec![head, repeat(1, 100.0), repeat(2, 300.0), alone];
-        let survey = Survey { origins: Vec::new(), points };
+        let results = Results { sources: Vec::new(), points };
         let rates = |points: &mut dyn Iterator<Item = &Point>| -> Vec<f64> {
             points.filter_map(|point| Some(point.central(Metric::DecodeRate)?.value)).collect()
         };
-        assert_eq!(rates(&mut survey.engine_tests()), [200.0, 150.0]);
-        assert_eq!(rates(&mut survey.measured(PartKind::Engine)), [100.0, 300.0, 150.0]);
+        assert_eq!(rates(&mut results.engine_tests()), [200.0, 150.0]);
+        assert_eq!(rates(&mut results.measured(PartKind::Engine)), [100.0, 300.0, 150.0]);
     }
 
     #[test]
@@ -204,8 +204,8 @@ mod tests {
             (200, 189.82),
         ];
         let points: Vec<Point> = limits.map(|(limit, rate)| engine(limit, rate)).into();
-        let survey = Survey { origins: Vec::new(), points };
-        let [series] = survey.power_series().try_into().expect("one");
+        let results = Results { sources: Vec::new(), points };
+        let [series] = results.power_series().try_into().expect("one");
         assert_eq!(series.name, "llama 7B Q4_0, tg128");
         assert_eq!(series.keeping().map(|point| point.limit_w), Some(400.0));
         // 0.9491 ± 0.0025 at 200 W and 0.94752 ± 0.002 at 250 W reach each other.
@@ -220,15 +220,15 @@ mod tests {
     fn a_tie_is_a_matter_of_the_deviations() {
         let mut points = vec![engine(250, 236.88), engine(200, 189.82)];
         let best = |points: &[Point]| -> Vec<f64> {
-            let survey = Survey { origins: Vec::new(), points: points.to_vec() };
-            let series = survey.power_series();
+            let results = Results { sources: Vec::new(), points: points.to_vec() };
+            let series = results.power_series();
             series[0].best().iter().map(|point| point.limit_w).collect()
         };
         for point in &mut points {
-            point.readings[1].value = 0.1;
+            point.stats[1].value = 0.1;
         }
         assert_eq!(best(&points), [200.0]);
-        points[0].readings.truncate(1);
+        points[0].stats.truncate(1);
         assert_eq!(best(&points), [200.0, 250.0], "without a deviation within 1 %");
     }
 
@@ -236,15 +236,15 @@ mod tests {
     fn measured_energy_goes_before_the_limit() {
         let with_power = |limit_w, rate, watts| {
             let mut point = engine(limit_w, rate);
-            point.readings.push(Reading::new(Metric::Power, Statistic::Value, watts));
+            point.stats.push(Stat::new(Metric::Power, Statistic::Value, watts));
             point
         };
         let points = vec![with_power(600, 280.0, 400.0), with_power(300, 260.0, 260.0)];
-        let survey = Survey { origins: Vec::new(), points: points.clone() };
-        let [series] = survey.power_series().try_into().expect("one");
+        let results = Results { sources: Vec::new(), points: points.clone() };
+        let [series] = results.power_series().try_into().expect("one");
         assert!(series.is_told);
         assert_eq!(series.points[0].per_joule, 1.0);
-        let survey = Survey { origins: Vec::new(), points: points[..1].to_vec() };
-        assert!(survey.power_series().is_empty());
+        let results = Results { sources: Vec::new(), points: points[..1].to_vec() };
+        assert!(results.power_series().is_empty());
     }
 }

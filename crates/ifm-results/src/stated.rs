@@ -4,7 +4,7 @@
 //! figures alone: equal settings are one point, and a figure without a name gets the one that the
 //! stated efficiencies leave for it. Not here: whether the figures agree (`audit`).
 
-use super::{Point, Reading, Survey};
+use super::{Point, Results, Stat};
 use ifm_core::Metric;
 use ifm_core::sheet::{PartKind, RowRole, Statistic, key};
 use ifm_metrics::slo::VerdictState;
@@ -23,25 +23,25 @@ const QUANTITIES: [Metric; 10] = [
     Metric::ErrorRate,
 ];
 
-impl Survey {
+impl Results {
     /// The serving figures that documents state, as measured points; empty where they state none.
     #[must_use]
-    pub fn stated(&self) -> Survey {
+    pub fn stated(&self) -> Results {
         let mut points: Vec<Point> = Vec::new();
         for point in self.of_role(RowRole::Stated) {
-            let is_served = |reading: &&Reading| QUANTITIES.contains(&reading.quantity);
-            let readings: Vec<Reading> = point.readings.iter().filter(is_served).cloned().collect();
-            if readings.is_empty() {
+            let is_served = |reading: &&Stat| QUANTITIES.contains(&reading.metric);
+            let stats: Vec<Stat> = point.stats.iter().filter(is_served).cloned().collect();
+            if stats.is_empty() {
                 continue;
             }
             let same = points.iter_mut().find(|other| {
-                other.origin == point.origin
+                other.source == point.source
                     && other.setting == point.setting
                     && other.load == point.load
-                    && readings.iter().all(|reading| agrees(other, reading))
+                    && stats.iter().all(|reading| agrees(other, reading))
             });
             match same {
-                Some(other) => add(other, readings),
+                Some(other) => add(other, stats),
                 None => points.push(Point {
                     kind: PartKind::Serving,
                     role: RowRole::Measured,
@@ -49,26 +49,26 @@ impl Survey {
                     repeat: None,
                     verdict: VerdictState::Unknown,
                     searched: None,
-                    readings,
+                    stats,
                     ..point.clone()
                 }),
             }
         }
         name_the_nameless(&mut points);
-        Survey { origins: self.origins.clone(), points }
+        Results { sources: self.sources.clone(), points }
     }
 }
 
 /// Whether a point has no other value for this reading.
-fn agrees(point: &Point, reading: &Reading) -> bool {
-    let other = point.reading(reading.quantity, reading.statistic);
+fn agrees(point: &Point, reading: &Stat) -> bool {
+    let other = point.reading(reading.metric, reading.statistic);
     other.is_none_or(|other| other.value == reading.value)
 }
 
-fn add(point: &mut Point, readings: Vec<Reading>) {
-    for reading in readings {
-        if point.reading(reading.quantity, reading.statistic).is_none() {
-            point.readings.push(reading);
+fn add(point: &mut Point, stats: Vec<Stat>) {
+    for reading in stats {
+        if point.reading(reading.metric, reading.statistic).is_none() {
+            point.stats.push(reading);
         }
     }
 }
@@ -80,11 +80,11 @@ fn name_the_nameless(points: &mut Vec<Point>) {
         points.drain(..).partition(|point| point.setting.get(key::WORKLOAD).is_none());
     for mut point in nameless {
         let speed = point.reading(Metric::UserSpeed, Statistic::Value).cloned();
-        let Some(speed) = speed.filter(|_| point.readings.len() == 1) else {
+        let Some(speed) = speed.filter(|_| point.stats.len() == 1) else {
             named.push(point);
             continue;
         };
-        let here = |other: &&Point| other.origin == point.origin && other.load == point.load;
+        let here = |other: &&Point| other.source == point.source && other.load == point.load;
         let is_repeated = named
             .iter()
             .filter(here)
@@ -113,7 +113,7 @@ fn name_the_nameless(points: &mut Vec<Point>) {
 
 /// Whether the speed is that of the workload by itself times its efficiency here, as precisely as
 /// both were printed.
-fn follows(points: &[Point], index: usize, speed: &Reading) -> bool {
+fn follows(points: &[Point], index: usize, speed: &Stat) -> bool {
     let holds = || {
         let point = points.get(index)?;
         let efficiency = point.reading(Metric::Efficiency, Statistic::Value)?;
@@ -129,7 +129,7 @@ fn follows(points: &[Point], index: usize, speed: &Reading) -> bool {
 }
 
 /// Half a unit of the last printed digit, as a share of the number.
-fn roundness(reading: &Reading) -> f64 {
+fn roundness(reading: &Stat) -> f64 {
     let share = || {
         let printed = reading.printed.as_deref()?.trim();
         let number: f64 = printed.parse().ok().filter(|number| *number > 0.0)?;
@@ -150,16 +150,16 @@ mod tests {
     /// and "13.2 to 70.6 tok/s across context lengths".
     #[test]
     fn a_nameless_speed_gets_the_name_that_the_efficiencies_leave() {
-        let stated = |name: Option<&str>, users: u32, readings: &[(Metric, f64, &str)]| Point {
+        let stated = |name: Option<&str>, users: u32, stats: &[(Metric, f64, &str)]| Point {
             role: RowRole::Stated,
             setting: name
                 .map_or(Factors::default(), |name| Factors::default().with(key::WORKLOAD, name)),
             load: Some(Load::Users(users)),
-            readings: readings
+            stats: stats
                 .iter()
-                .map(|(quantity, value, printed)| Reading {
+                .map(|(quantity, value, printed)| Stat {
                     printed: Some((*printed).to_owned()),
-                    ..Reading::new(*quantity, Statistic::Value, *value)
+                    ..Stat::new(*quantity, Statistic::Value, *value)
                 })
                 .collect(),
             ..point(users, 1, 0.0)
@@ -174,8 +174,8 @@ mod tests {
             stated(None, 32, &[(speed, 70.6, "70.6")]),
             stated(None, 32, &[(speed, 50.0, "50")]),
         ];
-        let survey = Survey { origins: Vec::new(), points }.stated();
-        let found: Vec<(String, Option<f64>)> = survey
+        let results = Results { sources: Vec::new(), points }.stated();
+        let found: Vec<(String, Option<f64>)> = results
             .points
             .iter()
             .map(|point| {
@@ -185,6 +185,6 @@ mod tests {
             .collect();
         let expect = [("chat", 172.5), ("tools", 13.2), ("chat", 70.6), ("not named", 50.0)];
         assert_eq!(found, expect.map(|(name, speed)| (name.to_owned(), Some(speed))));
-        assert_eq!(survey.points[2].readings.len(), 2);
+        assert_eq!(results.points[2].stats.len(), 2);
     }
 }

@@ -38,7 +38,7 @@ pub(crate) use power::tests as power_tests;
 pub use power::{PowerPoint, PowerSeries};
 pub use price::Yield;
 pub use reading::Reading;
-pub use side::{Given, are_repeats, setup_differences};
+pub use side::{Given, are_repeats, distinct_words, setup_differences};
 
 use crate::level::Load;
 use crate::slo::VerdictState;

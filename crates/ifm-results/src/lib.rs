@@ -40,6 +40,6 @@ pub use pool::{CONFIDENCE, Pool, Pooled, REPEATS_MIN};
 pub use power::{PowerPoint, PowerSeries};
 pub use price::Yield;
 pub use results::Results;
-pub use side::{Given, are_repeats, setup_differences};
+pub use side::{Given, are_repeats, distinct_words, setup_differences};
 pub use source::Source;
 pub use stat::Stat;

@@ -298,37 +298,6 @@ impl Results {
         sides.iter().map(|side| names.get(side).cloned().unwrap_or_default()).collect()
     }
 
-    /// What only this one of several runs has: its address, else what its server says of itself, else
-    /// what was asked of it.
-    fn distinct_words(&self, run: usize, alike: &[usize]) -> Option<String> {
-        let setup = |at: usize| Some(self.sources.get(at)?.identity.as_ref()?.setup.clone());
-        let all: Vec<Vec<NamedFact>> = alike.iter().map(|at| setup(*at)).collect::<Option<_>>()?;
-        let own = alike.iter().position(|at| *at == run)?;
-        let value = |of: &[NamedFact], what: &str| {
-            of.iter().find(|(known, _)| *known == what).and_then(|(_, value)| value.clone())
-        };
-        let column =
-            |what: &str| -> Vec<Option<String>> { all.iter().map(|of| value(of, what)).collect() };
-        if let Some(address) = unique(&column(ADDRESS), own) {
-            let host = address.split_once("://").map_or(address.as_str(), |(_, rest)| rest);
-            return Some(host.trim_end_matches('/').trim_end_matches("/v1").to_owned());
-        }
-        let accounts: Vec<BTreeMap<String, String>> = column(ACCOUNT)
-            .iter()
-            .map(|words| words.as_deref().map(account_items).unwrap_or_default())
-            .collect();
-        let of_account = accounts.get(own)?.iter().filter_map(|(name, value)| {
-            let values: Vec<_> = accounts.iter().map(|items| items.get(name).cloned()).collect();
-            unique(&values, own).is_some().then(|| (name.clone(), value.clone()))
-        });
-        if let Some((name, value)) = most_telling(of_account) {
-            return Some(super::factor_words(&name, &value));
-        }
-        let others = all.get(own)?.iter().map(|(what, _)| *what);
-        let mut others = others.filter(|what| ![ACCOUNT, ADDRESS].contains(what));
-        others.find_map(|what| Some(format!("{what} {}", unique(&column(what), own)?)))
-    }
-
     /// The names of the files without folders, if they are distinct.
     fn file_names(&self) -> Vec<String> {
         let short = |name: &str, parts: usize| {
@@ -343,6 +312,78 @@ impl Results {
             |names: &Vec<String>| names.iter().collect::<BTreeSet<_>>().len() == names.len();
         [1, 2].map(names).into_iter().find(is_clear).unwrap_or(full)
     }
+
+    /// What only this one of several runs has.
+    fn distinct_words(&self, run: usize, alike: &[usize]) -> Option<String> {
+        let setup = |at: usize| Some(self.sources.get(at)?.identity.as_ref()?.setup.clone());
+        let all: Vec<Vec<NamedFact>> = alike.iter().map(|at| setup(*at)).collect::<Option<_>>()?;
+        distinct(&all, alike.iter().position(|at| *at == run)?)
+    }
+}
+
+/// What each of several runs has that no other one has, in a few words; absent where nothing tells it
+/// from the others.
+pub fn distinct_words(heads: &[&Manifest]) -> Vec<Option<String>> {
+    let all: Vec<Vec<NamedFact>> = heads.iter().map(|head| setup_of(head)).collect();
+    (0..all.len()).map(|own| distinct(&all, own)).collect()
+}
+
+/// What only this one of several setups has: a precision, else its address, else what its server says
+/// of itself, else what was asked of it.
+fn distinct(all: &[Vec<NamedFact>], own: usize) -> Option<String> {
+    let value = |of: &[NamedFact], what: &str| {
+        of.iter().find(|(known, _)| *known == what).and_then(|(_, value)| value.clone())
+    };
+    let column =
+        |what: &str| -> Vec<Option<String>> { all.iter().map(|of| value(of, what)).collect() };
+    let accounts: Vec<BTreeMap<String, String>> = column(ACCOUNT)
+        .iter()
+        .map(|words| words.as_deref().map(account_items).unwrap_or_default())
+        .collect();
+    let of_account = accounts.get(own)?.iter().filter_map(|(name, value)| {
+        let values: Vec<_> = accounts.iter().map(|items| items.get(name).cloned()).collect();
+        unique(&values, own).is_some().then(|| (name.clone(), value.clone()))
+    });
+    let of_account = most_telling(of_account);
+    let words = |(name, value): &(String, String)| super::factor_words(name, value);
+    if let Some(dtype) = of_account.as_ref().filter(|(name, _)| name.contains("dtype")) {
+        return Some(words(dtype));
+    }
+    if let Some(address) = unique(&column(ADDRESS), own) {
+        let host = address.split_once("://").map_or(address.as_str(), |(_, rest)| rest);
+        return Some(host.trim_end_matches('/').trim_end_matches("/v1").to_owned());
+    }
+    if let Some(found) = &of_account {
+        return Some(words(found));
+    }
+    let others = all.get(own)?.iter().map(|(what, _)| *what);
+    let mut others = others.filter(|what| ![ACCOUNT, ADDRESS].contains(what));
+    others.find_map(|what| {
+        let values = column(what);
+        let value = unique(&values, own)?;
+        let has_items = values.iter().flatten().any(|value| value.contains(", "));
+        if has_items { own_item(&values, own) } else { Some(format!("{what} {value}")) }
+    })
+}
+
+/// Of values that list several items, the first item that only this one lists, without the words that
+/// such items of all begin with: `fp8` of `L40S, llama in fp8` and `L40S, llama in bf16`.
+fn own_item(values: &[Option<String>], own: usize) -> Option<String> {
+    let lists: Vec<Vec<&str>> = values
+        .iter()
+        .map(|value| Some(value.as_deref()?.split(", ").collect()))
+        .collect::<Option<_>>()?;
+    let first_own = |at: usize| -> Option<Vec<&str>> {
+        let list = lists.get(at)?;
+        let others = || lists.iter().enumerate().filter(|(other, _)| *other != at);
+        let item = list.iter().find(|item| others().all(|(_, other)| !other.contains(item)))?;
+        Some(item.split(' ').collect())
+    };
+    let all: Vec<Vec<&str>> = (0..lists.len()).filter_map(first_own).collect();
+    let item = first_own(own)?;
+    let is_shared = |at: usize| all.iter().all(|other| other.get(at) == item.get(at));
+    let shared = (0..item.len().saturating_sub(1)).take_while(|at| is_shared(*at)).count();
+    Some(item.get(shared..)?.join(" "))
 }
 
 /// A side's points that share all settings but the load.
@@ -425,6 +466,39 @@ mod tests {
         let notes = [("gpus", "1"), ("stored_dtype", dtype)];
         let notes = notes.map(|(name, value)| (name.to_owned(), value.to_owned()));
         move |head| head.server.notes = notes.clone().into()
+    }
+
+    #[test]
+    fn names_what_only_one_of_several_values_lists() {
+        let values = |all: &[&str]| -> Vec<Option<String>> {
+            all.iter().map(|value| Some((*value).to_owned())).collect()
+        };
+        let check = |all: &[&str], expect: &[Option<&str>]| {
+            let found: Vec<_> = (0..all.len()).map(|own| own_item(&values(all), own)).collect();
+            let found: Vec<_> = found.iter().map(Option::as_deref).collect();
+            assert_eq!(found, expect, "{all:?}");
+        };
+        check(
+            &["L40S, llama in bf16, defaults", "L40S, llama in fp8, keys in bf16, defaults"],
+            &[Some("bf16"), Some("fp8")],
+        );
+        check(&["H100, llama", "L40S, llama"], &[Some("H100"), Some("L40S")]);
+        check(&["H100, llama", "H100, llama, fp8"], &[None, Some("fp8")]);
+    }
+
+    /// What two servers store tells more than the ports that they listen at.
+    #[test]
+    fn a_precision_names_a_side_before_its_address() {
+        let of = |port: u16, dtype: &'static str| {
+            move |head: &mut Manifest| {
+                at_port(port)(head);
+                with_dtype(dtype)(head);
+            }
+        };
+        let runs = [run_of("a", None, of(8411, "bf16")), run_of("b", None, of(8413, "fp8"))];
+        let heads: Vec<&Manifest> = runs.iter().map(|run| &run.manifest).collect();
+        let some = |word: &str| Some(word.to_owned());
+        assert_eq!(distinct_words(&heads), [some("bf16"), some("fp8")]);
     }
 
     #[test]

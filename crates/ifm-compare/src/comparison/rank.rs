@@ -3,7 +3,7 @@
 //!
 //! Not here: several measures at once; which one counts is the user's to say.
 
-use super::condition::Condition;
+use super::condition::{Condition, list_words};
 use super::contrast::{Cell, cell};
 use super::difference::{Difference, differences};
 use super::measure::Measure;
@@ -72,6 +72,31 @@ pub fn common_conditions(sides: &[Side], measure: Measure) -> Vec<Condition> {
     common.order_by(Condition::order);
     common.dedup_by(|a, b| a.is_same(b));
     common
+}
+
+/// The loads of each side in words, where no load was measured on all of them; absent where one was.
+pub fn loads_without_common(sides: &[&Side]) -> Option<Vec<(String, String)>> {
+    let keys = keys(sides.iter().copied());
+    let all: Vec<Vec<Condition>> = sides
+        .iter()
+        .map(|side| {
+            let samples = side.members.iter().flat_map(|member| &member.samples);
+            let mut found: Vec<Condition> =
+                samples.map(|sample| sample.at.reduced(&keys)).collect();
+            found.order_by(Condition::order);
+            found.dedup_by(|a, b| a.is_same(b));
+            found
+        })
+        .collect();
+    let (first, others) = all.split_first()?;
+    let is_common =
+        |at: &Condition| others.iter().all(|side| side.iter().any(|known| known.is_same(at)));
+    if first.iter().any(is_common) {
+        return None;
+    }
+    let words =
+        sides.iter().zip(&all).map(|(side, loads)| (side.label.clone(), list_words(loads.iter())));
+    Some(words.collect())
 }
 
 /// Puts sides in order. A rank is one more than the number of sides that pairwise tests, corrected

@@ -9,7 +9,7 @@ use crate::format::{ABSENT, number, percent};
 use crate::json::{Object, SCHEMA_VERSION};
 use crate::markdown::escape;
 use crate::terminal::Color;
-use ifm_compare::comparison::contrast::SHARE_POINTS_MIN;
+use ifm_compare::comparison::contrast::{Cell, SHARE_POINTS_MIN};
 use ifm_compare::comparison::{DifferenceKind, Doubt, Ranked, Ranking, Undecided};
 use serde_json::{Value, json};
 
@@ -20,17 +20,14 @@ const PAIRS_MAX: usize = 6;
 pub(crate) fn rule(ranking: &Ranking) -> String {
     format!(
         "a rank is one more than the number of sides that are shown to be better by {} or more \
-         ({} confidence over all pairs); sides share a rank where no difference is shown; a range \
+         ({} confidence over all pairs); sides share a rank where no such difference is shown; a range \
          such as 1-2 contains every rank that the data allow",
-        match ranking.measure.is_share() {
-            true => format!("{} points", number(SHARE_POINTS_MIN * 100.0)),
-            false => percent(ranking.threshold),
-        },
+        least(ranking),
         percent(ranking.confidence)
     )
 }
 
-/// The pairs that the data cannot tell apart, and why.
+/// The pairs that the data cannot tell apart, and why; and those whose intervals seem to say so.
 pub(crate) fn doubts(ranking: &Ranking) -> Vec<String> {
     let mut pairs = Vec::new();
     for (place, ranked) in ranking.order.iter().enumerate() {
@@ -50,6 +47,7 @@ pub(crate) fn doubts(ranking: &Ranking) -> Vec<String> {
     let more = pairs.len().saturating_sub(PAIRS_MAX);
     pairs.truncate(PAIRS_MAX);
     pairs.extend((more > 0).then(|| format!("{more} more pairs cannot be distinguished")));
+    pairs.extend(overlaps(ranking));
     pairs
 }
 
@@ -76,16 +74,67 @@ pub(crate) fn title(ranking: &Ranking) -> String {
     format!("{measure} at {}", words::condition(&ranking.at))
 }
 
-/// What follows the name of a side that the data cannot tell apart.
-const UNDECIDED: &str = " (cannot be distinguished)";
+/// What follows the name of a side that the data cannot tell apart: why, since the intervals next to
+/// it may well be disjoint.
+fn undecided_words(undecided: &Undecided) -> String {
+    match &undecided.doubt {
+        Some(doubt) => format!(" (undecided: {})", words::brief(doubt)),
+        None => " (undecided)".to_owned(),
+    }
+}
+
+/// What follows the name of a side that shares the rank although its interval is another one.
+fn equal_words(ranking: &Ranking, ranked: &Ranked, other: usize) -> String {
+    let other = ranking.order.get(other).and_then(|other| other.cell);
+    match ranked.cell.zip(other) {
+        Some((a, b)) if are_disjoint(&a, &b) => format!(" (less than {} apart)", least(ranking)),
+        _ => String::new(),
+    }
+}
+
+/// The smallest relevant difference.
+fn least(ranking: &Ranking) -> String {
+    match ranking.measure.is_share() {
+        true => format!("{} points", number(SHARE_POINTS_MIN * 100.0)),
+        false => percent(ranking.threshold),
+    }
+}
+
+fn are_disjoint(a: &Cell, b: &Cell) -> bool {
+    let below = |a: &Cell, b: &Cell| a.high.zip(b.low).is_some_and(|(high, low)| high < low);
+    below(a, b) || below(b, a)
+}
+
+/// Neighbors whose ranks differ although their intervals overlap; absent where none do.
+fn overlaps(ranking: &Ranking) -> Option<String> {
+    let overlap = |pair: &[Ranked]| {
+        let [one, other] = pair else { return None };
+        let are_apart = one.last_rank? < other.rank?;
+        let (a, b) = (one.cell?, other.cell?);
+        let have_both = [a, b].iter().all(|cell| cell.low.is_some() && cell.high.is_some());
+        let name = |ranked: &Ranked| crate::format::plain(&ranked.side.label);
+        (are_apart && have_both && !are_disjoint(&a, &b))
+            .then(|| format!("{} and {}", name(one), name(other)))
+    };
+    let pairs: Vec<String> = ranking.order.windows(2).filter_map(overlap).collect();
+    (!pairs.is_empty()).then(|| {
+        format!(
+            "the intervals of {} overlap although their ranks differ: an interval is of one side \
+             alone, and the rank follows from the interval of the difference, which is narrower",
+            pairs.join(", ")
+        )
+    })
+}
 
 /// Rank, value, side, and the sides that it is not shown to differ from.
 pub(crate) fn cells(ranking: &Ranking, ranked: &Ranked) -> [String; 4] {
     let unit = ranking.measure.unit();
-    let mut ties: Vec<(usize, &str)> = ranked.equal.iter().map(|other| (*other, "")).collect();
-    ties.extend(ranked.undecided.iter().map(|undecided| (undecided.other, UNDECIDED)));
+    let equal = |other: &usize| (*other, equal_words(ranking, ranked, *other));
+    let mut ties: Vec<(usize, String)> = ranked.equal.iter().map(equal).collect();
+    let undecided = |found: &Undecided| (found.other, undecided_words(found));
+    ties.extend(ranked.undecided.iter().map(undecided));
     ties.sort_unstable_by_key(|(place, _)| *place);
-    let name = |(place, note): (usize, &str)| {
+    let name = |(place, note): (usize, String)| {
         let label = &ranking.order.get(place)?.side.label;
         Some(format!("{}{note}", crate::format::plain(label)))
     };
@@ -241,6 +290,30 @@ pub fn ranking_json(ranking: &Ranking) -> String {
 mod tests {
     use super::*;
     use crate::testing::ranked;
+
+    /// The reader sees intervals: why disjoint ones share ranks, and overlapping ones do not, is next
+    /// to them.
+    #[test]
+    fn ranks_that_intervals_do_not_show_are_explained() {
+        use ifm_compare::comparison::Shortage;
+        let mut ranking = ranked();
+        let bounds = [(100.0, 101.0), (102.0, 103.0), (102.5, 104.0)];
+        for (ranked, (low, high)) in ranking.order.iter_mut().zip(bounds) {
+            let cell = ranked.cell.as_mut().expect("a value");
+            (cell.low, cell.high) = (Some(low), Some(high));
+        }
+        let text = cells(&ranking, &ranking.order[0]);
+        assert!(text[3].ends_with("(less than 3% apart)"), "{text:?}");
+        let note = overlaps(&ranking).expect("the second and the third overlap");
+        assert!(note.contains("overlap although their ranks differ"), "{note}");
+        let doubt = Doubt::Short(Shortage::Values { n: 72, needed: 1_000 });
+        let undecided = Undecided { other: 2, doubt: Some(doubt), detectable: None };
+        ranking.order[0].undecided = vec![undecided];
+        let text = cells(&ranking, &ranking.order[0]);
+        assert!(text[3].ends_with("(undecided: n=72, 1000 needed)"), "{text:?}");
+        ranking.order[2].cell.as_mut().expect("a value").low = Some(103.5);
+        assert_eq!(overlaps(&ranking), None);
+    }
 
     #[test]
     fn three_runs_in_order() {

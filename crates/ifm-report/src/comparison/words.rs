@@ -250,7 +250,7 @@ pub(crate) fn row_verdict(row: &Row) -> String {
 }
 
 /// Why the data do not decide, in a few words.
-fn brief(doubt: &Doubt) -> String {
+pub(crate) fn brief(doubt: &Doubt) -> String {
     let short = |n: &u64, of: &str, needed: &u64| format!("{n}{of}, {needed} needed");
     match doubt {
         Doubt::Short(Shortage::Values { n, needed }) => format!("n={}", short(n, "", needed)),

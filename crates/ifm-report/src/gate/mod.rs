@@ -13,7 +13,7 @@ use crate::comparison::{
     alone_json, cell_json, differences_json, differences_markdown, differences_terminal, load_json,
     unit_json, words,
 };
-use crate::format::{ABSENT, command_line, number, percent};
+use crate::format::{ABSENT, command_line, number, percent, plain};
 use crate::json::{Object, SCHEMA_VERSION};
 use crate::markdown::escape;
 use crate::terminal::{Color, wrap};
@@ -129,7 +129,7 @@ pub(crate) fn repeat(result: &GateResult) -> Option<String> {
 
 /// That the intervals of one run do not contain how runs differ, which comes before any verdict; absent
 /// where repeats or a history show it.
-pub(crate) fn single_run(result: &GateResult) -> Option<String> {
+fn single_run(result: &GateResult) -> Option<String> {
     let is_single = |row: &GateRow| match (row.threshold.limit, row.value) {
         (Limit::Value(_), Some(cell)) => {
             cell.runs == 1 && (cell.low.is_some() || cell.high.is_some())
@@ -142,6 +142,32 @@ pub(crate) fn single_run(result: &GateResult) -> Option<String> {
     };
     let is_time = |row: &&GateRow| !row.threshold.measure.is_share();
     result.rows.iter().filter(is_time).any(is_single).then(|| SINGLE_RUN.to_owned())
+}
+
+/// That one of two sides was computed: a change is then the error of the prediction, and no change of
+/// the server. Absent where both are of one kind, and without a limit on a change.
+fn of_prediction(result: &GateResult) -> Option<String> {
+    let baseline = result.baseline.as_ref()?;
+    let is_change = |row: &GateRow| matches!(row.threshold.limit, Limit::Change(_));
+    if baseline.is_predicted == result.run.is_predicted || !result.rows.iter().any(is_change) {
+        return None;
+    }
+    let (run, base) = (plain(&result.run.label), plain(&baseline.label));
+    Some(match baseline.is_predicted {
+        true => format!(
+            "the baseline {base} is predicted: a change is how far {run}, which was measured, is from \
+             the prediction, not from an earlier server"
+        ),
+        false => format!(
+            "{run} is predicted: a change is how far the prediction is from the baseline {base}, which \
+             was measured"
+        ),
+    })
+}
+
+/// What has to be known before the verdicts.
+pub(crate) fn reservations(result: &GateResult) -> Vec<String> {
+    single_run(result).into_iter().chain(of_prediction(result)).collect()
 }
 
 /// What the intervals of one run leave out, and what to do about it.
@@ -172,7 +198,7 @@ pub fn gate_terminal(result: &GateResult, undecided: Undecided, style: &Terminal
         line
     };
     let mut out = String::new();
-    if let Some(line) = single_run(result) {
+    for line in reservations(result) {
         for line in wrap(&style.text(&format!(" ⚠ {line}")), style.width, "   ") {
             out.push_str(&style.paint(Color::Yellow, &line));
             out.push('\n');
@@ -250,7 +276,7 @@ pub fn gate_markdown(result: &GateResult, undecided: Undecided) -> String {
     if let Some(against) = against {
         out.push_str(&format!(" against {}", escape(&against)));
     }
-    if let Some(line) = single_run(result) {
+    for line in reservations(result) {
         out.push_str(&format!("\n\n⚠ {}", escape(&line)));
     }
     let confidence = percent(result.confidence);
@@ -376,7 +402,7 @@ pub(crate) fn stretches(result: &GateResult) -> Vec<String> {
         format!(
             "{}: changed with run {}; {} since then compared with the {} before",
             names.join(", "),
-            crate::format::plain(stretch.since.as_deref().unwrap_or_default()),
+            plain(stretch.since.as_deref().unwrap_or_default()),
             counted(stretch.after as u64, "run"),
             stretch.before
         )
@@ -412,6 +438,23 @@ mod tests {
         let text = gate_terminal(&gated(), Undecided::Report, &PLAIN);
         let place = |words: &str| text.find(words).expect(words);
         assert!(place("one run: ") < place("verdict"), "{text}");
+    }
+
+    /// A change against a prediction is the error of the prediction, and every output says so.
+    #[test]
+    fn names_the_prediction_that_a_limit_compares_with() {
+        let mut result = gated();
+        result.baseline.as_mut().expect("a baseline").is_predicted = true;
+        let text = gate_terminal(&result, Undecided::Report, &PLAIN);
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(text.contains(" is predicted: a change is how far "), "{text}");
+        let page = gate_markdown(&result, Undecided::Report);
+        assert!(page.contains("is predicted: a change"), "{page}");
+        result.run.is_predicted = true;
+        assert_eq!(of_prediction(&result), None, "two predictions are of one kind");
+        result.baseline.as_mut().expect("a baseline").is_predicted = false;
+        let words = of_prediction(&result).expect("the run is predicted");
+        assert!(words.contains("from the baseline"), "{words}");
     }
 
     #[test]

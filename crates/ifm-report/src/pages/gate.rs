@@ -5,7 +5,7 @@ use super::{footer, remark, sides};
 use crate::comparison::{unit_json, words};
 use crate::format::{percent, plain};
 use crate::gate::{
-    Undecided, found, limit, name, repeat, single_run, state, stretches, tally, verdict,
+    Undecided, found, limit, name, repeat, reservations, state, stretches, tally, verdict,
 };
 use crate::page::{Block, Cell, Columns, Figure, Head, Page, Section, Table, Tile};
 use ifm_chart::{
@@ -50,7 +50,7 @@ pub fn gate_page(result: &GateResult, undecided: Undecided, command: &[String]) 
             format!("{} intervals", percent(result.confidence)),
         ],
         lead: Some(answer(result, undecided)),
-        banners: single_run(result).into_iter().map(|line| format!("⚠ {line}")).collect(),
+        banners: reservations(result).into_iter().map(|line| format!("⚠ {line}")).collect(),
         tiles: tiles(result, undecided),
         trust,
         remarks: remarks.collect(),

@@ -6,7 +6,7 @@ use crate::exit::{Code, Failure};
 use crate::secrets::mask_command;
 use crate::session::store_root;
 use clap::Args;
-use ifm_compare::comparison::rank::common_conditions;
+use ifm_compare::comparison::rank::{common_conditions, loads_without_common};
 use ifm_compare::comparison::{Condition, Measure, Metric, Side, rank};
 use ifm_compare::gate::parse_load;
 use ifm_store::Store;
@@ -108,11 +108,14 @@ fn place(
     }
     let first = measures.first().copied().unwrap_or(Measure::value_of(Metric::OutputRate));
     match &args.at {
-        None => Err(Failure::new(
-            Code::Unlike,
-            "there is no load that every result was measured at",
-        )
-        .hint("inferometer runs list shows the loads; --at names one, --metric another metric")),
+        None => Err(match loads_without_common(&sides.iter().collect::<Vec<_>>()) {
+            Some(loads) => SideArgs::no_common_load(&loads),
+            None => Failure::new(
+                Code::Unlike,
+                "no metric has a value of every result at a load that all were measured at",
+            )
+            .hint("--metric names another metric, --at a load of some of them"),
+        }),
         Some(text) => match parse_load(text) {
             // Some of the results may have it.
             Some(load) => Ok((first, load.into())),

@@ -6,11 +6,11 @@
 
 use crate::exit::Failure;
 use crate::session::store_root;
-use crate::stored::find;
+use crate::stored::{find, repeats_of};
 use crate::terminal;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, parser::ValueSource};
 use ifm_compat::shell;
-use ifm_store::Store;
+use ifm_store::{RunEntry, Store};
 use ifm_wire::request::MASK;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -49,7 +49,7 @@ const EXCLUSIVE: [&[&str]; 2] = [
 /// No such run, a run whose command cannot be repeated, or flags that its command does not have.
 pub fn run(args: &RerunArgs) -> Result<u8, Failure> {
     let store = Store::at(store_root(args.store.as_ref()));
-    let entry = find(&store, &args.run)?;
+    let entry = newest(&store, &args.run)?;
     let manifest = entry.manifest.as_ref().map_err(|error| Failure::files(error.to_string()))?;
     let mut words = changed(&super::command(), &manifest.command, &args.flags)?;
     if let (Some(folder), false) = (&args.store, words.iter().any(|word| is_store(word))) {
@@ -70,6 +70,25 @@ pub fn run(args: &RerunArgs) -> Result<u8, Failure> {
         }
     })?;
     super::dispatch(read.cli, &read.words)
+}
+
+/// The run that a word names; of repeats with one name the newest, which is said.
+///
+/// # Errors
+/// No such run, or runs of one name that are no repeats of each other.
+fn newest(store: &Store, word: &str) -> Result<RunEntry, Failure> {
+    let failure = match find(store, word) {
+        Ok(entry) => return Ok(entry),
+        Err(failure) => failure,
+    };
+    let mut repeats = repeats_of(store, word).ok_or(failure)?;
+    let count = repeats.len();
+    let newest = repeats.pop().ok_or_else(|| Failure::usage(format!("no run {word}")))?;
+    terminal::say(&format!(
+        "{count} runs are named \"{word}\": this repeats the newest, {}",
+        newest.id
+    ));
+    Ok(newest)
 }
 
 /// That a run with changed flags does not keep its name, which only repeats share.

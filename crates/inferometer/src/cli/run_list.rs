@@ -223,10 +223,16 @@ impl Row {
 
     /// Loads of a closed loop are users.
     fn load_words(&self) -> String {
-        let loads = self.loads.join(", ");
+        // A search and repeats measure in another order, and some loads several times.
+        let mut each: Vec<&String> = self.loads.iter().collect();
+        let number = |load: &str| load.trim_end_matches("/s").parse().unwrap_or(f64::INFINITY);
+        each.order_by(|a, b| number(a).total_cmp(&number(b)));
+        each.dedup();
+        let loads: Vec<&str> = each.into_iter().map(String::as_str).collect();
+        let loads = loads.join(", ");
         let is_users = |load: &String| load.bytes().all(|byte| byte.is_ascii_digit());
         match self.loads.iter().all(is_users) {
-            true if self.loads == ["1"] => "1 user".to_owned(),
+            true if loads == "1" => "1 user".to_owned(),
             true => format!("{loads} users"),
             false => loads,
         }

@@ -20,8 +20,9 @@ use ifm_compare::comparison::{
     Difference, DifferenceKind, Measure, Member, NO_COMMON_LOAD, Settings, Side,
 };
 use ifm_core::spec::SloSpec;
-use ifm_core::{RunData, Sheet};
+use ifm_core::{Manifest, RunData, Sheet};
 use ifm_report::page::Page;
+use ifm_results::distinct_words;
 use ifm_store::{RunEntry, Store};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -137,6 +138,17 @@ impl SideArgs {
         ))
     }
 
+    /// The error that several results share no load, with the loads of each.
+    pub fn no_common_load(loads: &[(String, String)]) -> Failure {
+        let each: Vec<String> =
+            loads.iter().map(|(name, loads)| format!("{name} has {loads}")).collect();
+        Failure::new(
+            Code::Unlike,
+            format!("the results have no load in common: {}", each.join(", ")),
+        )
+        .hint("measure all at the same load, with -c or --rate: inferometer rerun RUN -c USERS")
+    }
+
     /// Refuses differences, unless overridden. `way_out` is an alternative to comparing anyway.
     ///
     /// # Errors
@@ -186,6 +198,15 @@ impl Part {
         }
     }
 
+    /// The head of a run; absent for a document.
+    fn manifest(&self) -> Option<&Manifest> {
+        match self {
+            Part::Run(entry) => entry.manifest.as_ref().ok(),
+            Part::RunFile(_, run) => Some(&run.manifest),
+            Part::Document(_) => None,
+        }
+    }
+
     /// Its display name.
     fn name(&self) -> String {
         let of_run = match self {
@@ -226,6 +247,23 @@ impl Named {
             Part::RunFile(_, run) => Some(&run.manifest.spec.slo),
             Part::Document(_) => None,
         }
+    }
+
+    /// The head of its first run; absent if a part is a document.
+    fn manifest(&self) -> Option<&Manifest> {
+        let mut heads = self.parts.iter().map(Part::manifest);
+        let first = heads.next()??;
+        heads.all(|head| head.is_some()).then_some(first)
+    }
+
+    /// Its name without a number at the end; absent for runs without a name.
+    fn stem(&self) -> Option<String> {
+        let is_named = |head: &Manifest| self.parts.len() > 1 || head.name.is_some();
+        if !self.manifest().is_none_or(is_named) {
+            return None;
+        }
+        let stem = self.label.trim_end_matches(|c: char| c.is_ascii_digit());
+        Some(stem.trim_end_matches(['-', '_']).to_owned())
     }
 
     fn sheets(&self) -> impl Iterator<Item = &Sheet> {
@@ -320,21 +358,45 @@ pub fn name_runs(store: &Store, label: &str, keys: &[String]) -> Result<Named, F
     Ok(Named { label: label.to_owned(), parts })
 }
 
-/// Runs with the same name get the ends of their IDs in their labels. Two columns with one name could
-/// be confused, and whole IDs are cut off in a heading.
+/// Sides that have no name of their own, or whose names differ at most in a number, get in their labels
+/// what differs: a precision, an address, a setting. Runs of one name and one setup get the ends of
+/// their IDs, because two columns with one name could be confused.
 fn tell_apart(sides: &mut [Named]) {
+    let keys: Vec<Option<String>> = sides.iter().map(Named::stem).collect();
+    let mut labels: Vec<String> = sides.iter().map(|side| side.label.clone()).collect();
+    for (place, side) in sides.iter().enumerate() {
+        // A side without a name is told from all others.
+        let key = keys.get(place).and_then(Option::as_ref);
+        let alike: Vec<usize> = (0..sides.len())
+            .filter(|other| key.is_none() || keys.get(*other).and_then(Option::as_ref) == key)
+            .collect();
+        let heads: Vec<&Manifest> =
+            alike.iter().filter_map(|at| sides.get(*at)?.manifest()).collect();
+        if alike.len() < 2 || heads.len() < alike.len() {
+            continue;
+        }
+        let own = alike.iter().position(|at| *at == place).unwrap_or_default();
+        let words = distinct_words(&heads).into_iter().nth(own).flatten();
+        if let (Some(words), Some(label)) = (words, labels.get_mut(place)) {
+            *label = match key {
+                Some(_) => format!("{} ({words})", side.label),
+                None => words,
+            };
+        }
+    }
     let mut seen = BTreeSet::new();
-    let twice: BTreeSet<String> = sides
-        .iter()
-        .filter(|side| !seen.insert(side.label.clone()))
-        .map(|side| side.label.clone())
-        .collect();
+    let twice: BTreeSet<String> =
+        labels.iter().filter(|label| !seen.insert((*label).clone())).cloned().collect();
     for name in &twice {
         terminal::warn(&format!(
             "several runs are named \"{name}\": the ends of their IDs follow the name"
         ));
     }
-    for side in sides.iter_mut().filter(|side| twice.contains(&side.label)) {
+    for (side, label) in sides.iter_mut().zip(labels) {
+        if !twice.contains(&label) {
+            side.label = label;
+            continue;
+        }
         let end = |part: &Part| match (part, part.id()) {
             (Part::Run(_) | Part::RunFile(..), id) => {
                 id.rsplit('-').next().unwrap_or(&id).to_owned()
@@ -342,7 +404,7 @@ fn tell_apart(sides: &mut [Named]) {
             (_, id) => id,
         };
         let ends: Vec<String> = side.parts.iter().map(end).collect();
-        side.label = format!("{} ({})", side.label, ends.join(", "));
+        side.label = format!("{label} ({})", ends.join(", "));
     }
 }
 

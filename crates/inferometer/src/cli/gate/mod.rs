@@ -15,10 +15,11 @@ use crate::session::store_root;
 use crate::terminal;
 use clap::{Args, ValueEnum};
 use file::ThresholdsFile;
+use ifm_compare::comparison::rank::loads_without_common;
 use ifm_compare::comparison::{DifferenceKind, Measure, Settings};
 use ifm_compare::gate::{
-    Against, Bound, GateResult, GateState, Suggestion, Threshold, band_thresholds, judge, measures,
-    suggest,
+    Against, Bound, GateResult, GateState, Limit, Suggestion, Threshold, band_thresholds, judge,
+    measures, suggest,
 };
 use ifm_report::Undecided;
 use ifm_store::Store;
@@ -242,6 +243,13 @@ fn check(
     };
     let bands = if thresholds.is_empty() { band_thresholds(&run, &settings) } else { Vec::new() };
     let thresholds = if thresholds.is_empty() { &bands } else { thresholds };
+    let needs_baseline = |threshold: &Threshold| !matches!(threshold.limit, Limit::Value(_));
+    if let (Against::Side(base), false) = (&against, args.sides.even_so)
+        && thresholds.iter().any(needs_baseline)
+        && let Some(loads) = loads_without_common(&[base, &run])
+    {
+        return Err(SideArgs::no_common_load(&loads));
+    }
     let result = judge(&run, against, thresholds, &settings)
         .map_err(|error| Failure::usage(error.to_string()))?;
     let is_allowed = |what: &str| allowed.iter().any(|name| plain_name(name) == plain_name(what));

@@ -4,11 +4,11 @@
 use super::list::{Entry, List};
 use super::page_args::PageArgs;
 use crate::exit::{Code, Failure};
+use crate::inputs::stored::open;
+use crate::inputs::{Subject, find, is_document};
 use crate::output::OwnFormats;
 use crate::secrets::mask_command;
 use crate::session::store_root;
-use crate::stored::open;
-use crate::subjects::{Subject, find, is_document};
 use crate::terminal;
 use clap::{Args, ValueEnum};
 use ifm_analysis::audit::{Audit, Level, PHYSICS, Subject as Audited, audit, of_run, rules};

@@ -5,12 +5,13 @@ use super::deployment_args::DeploymentArgs;
 use super::quiet_args::QuietArgs;
 use super::setup_args::{self, SetupArgs};
 use crate::exit::{Code, Failure};
+use crate::inputs::stored::{find, load};
+use crate::inputs::{self, Subjects};
 use crate::interrupt;
+use crate::output;
 use crate::plan::measure::{Measured, measure};
 use crate::session::store_root;
-use crate::stored::{find, load};
-use crate::subjects::{self, Subjects};
-use crate::{output, terminal};
+use crate::terminal;
 use clap::Args;
 use ifm_core::Facts;
 use ifm_core::manifest::ServerInfo;
@@ -360,7 +361,7 @@ fn measured(args: &CalibrateArgs, url: &str, store: &Store) -> Result<Result<See
 
 /// Rows of existing results.
 fn existing(args: &CalibrateArgs, store: &Store) -> Result<Seen, Failure> {
-    let subjects: Subjects = subjects::open(store, &args.from)?;
+    let subjects: Subjects = inputs::open(store, &args.from)?;
     let all = rows(&subjects.runs, &subjects.sheets, args.lengths).into_iter();
     let meant = all.filter(|row| args.table.is_none_or(|table| row.table == table));
     let takes_part = |row: &MeasuredRow| {

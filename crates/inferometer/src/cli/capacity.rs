@@ -13,7 +13,7 @@ use super::resolve::{resolve, resolve_simulated};
 use super::simulated_url;
 use crate::exit::{Code, Failure};
 use crate::job::Job;
-use crate::levels::{Ending, LevelRequest};
+use crate::job::levels::{Ending, LevelRequest};
 use crate::output::Format;
 use crate::session::execute;
 use crate::terminal;

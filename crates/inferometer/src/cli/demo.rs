@@ -5,7 +5,7 @@ use super::quiet_args::QuietArgs;
 use super::resolve::resolve;
 use super::{Alone, levels};
 use crate::exit::{Code, Failure};
-use crate::levels::{Ending, LevelRequest};
+use crate::job::levels::{Ending, LevelRequest};
 use crate::session::execute;
 use crate::terminal;
 use clap::{Args, Parser as _};

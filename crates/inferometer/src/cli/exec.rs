@@ -2,9 +2,10 @@
 
 use super::telemetry_args::{PowerWord, power, power_ask, watts};
 use crate::exit::Failure;
+use crate::output;
 use crate::secrets::Secrets;
 use crate::session::store_root;
-use crate::{output, terminal};
+use crate::terminal;
 use clap::Args;
 use ifm_analysis::comparison::SurveyEvidence;
 use ifm_analysis::insight::{Question, insights};

@@ -2,8 +2,9 @@
 //! It is stored again after each step, so that no completed step is lost if the program ends early.
 
 use crate::exit::Failure;
+use crate::output;
 use crate::session::store_root;
-use crate::{output, terminal};
+use crate::terminal;
 use clap::Args;
 use ifm_analysis::comparison::SurveyEvidence;
 use ifm_analysis::insight::{Question, insights};

@@ -219,7 +219,7 @@ pub fn read_as(words: &[String], parsed: Vec<String>, only: &[&str]) -> Result<R
     if project::has_switch(&matches, "ascii") {
         crate::terminal::be_ascii();
     }
-    crate::settings::keep(settings);
+    crate::job::call_settings::keep(settings);
     Ok(Read { cli, words })
 }
 

@@ -5,8 +5,8 @@
 //! here: what the command does.
 
 use crate::exit::Failure;
+use crate::inputs::stored::find;
 use crate::session::store_root;
-use crate::stored::find;
 use crate::terminal;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, parser::ValueSource};
 use ifm_compat::shell;

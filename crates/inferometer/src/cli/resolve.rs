@@ -6,10 +6,10 @@ use super::load_args::{LoadArgs, ResultArgs};
 use super::session_headers::{secret_parts, session_headers};
 use super::workload_args::{self, WorkloadArgs};
 use crate::exit::Failure;
-use crate::host::Stamps;
 use crate::job::Job;
-use crate::lengths::{self, LengthsAsk};
-use crate::levels::{LevelRequest, items_max, load_specs};
+use crate::job::client_host::Stamps;
+use crate::job::levels::{LevelRequest, items_max, load_specs};
+use crate::job::prompt_lengths::{self, LengthsAsk};
 use crate::secrets::{Secrets, mask_command, masked, masked_fields};
 use ifm_core::Facts;
 use ifm_core::regular::read_named_text;
@@ -190,7 +190,9 @@ pub fn resolve(args: &LoadArgs, levels: &[LevelRequest], words: &[String]) -> Re
     );
     let made_up = made_up_lengths(&workload.facts);
     let prompt_lengths = match made_up {
-        None if is_made_up_mix(&workload.facts) => Some(lengths::of_classes(args.prompt_lengths)?),
+        None if is_made_up_mix(&workload.facts) => {
+            Some(prompt_lengths::of_classes(args.prompt_lengths)?)
+        }
         None => None,
         Some(prompt_tokens) => {
             let calibration = CalibrationAsk {
@@ -207,7 +209,8 @@ pub fn resolve(args: &LoadArgs, levels: &[LevelRequest], words: &[String]) -> Re
                 server: &inspection.info,
                 is_quiet: args.results.quiet,
             };
-            let (scale, prompt_lengths) = lengths::settle(&ask, &mut preflight, &calibration)?;
+            let (scale, prompt_lengths) =
+                prompt_lengths::settle(&ask, &mut preflight, &calibration)?;
             if scale != asked.scale {
                 asked.scale = scale;
                 workload = workload_args::open(&asked, &tokenizer)?;

@@ -7,7 +7,7 @@ use super::load_args::LoadArgs;
 use super::probe_args::ProbeArgs;
 use super::resolve::resolve;
 use crate::exit::{Code, Failure};
-use crate::levels::LevelRequest;
+use crate::job::levels::LevelRequest;
 use crate::session::execute;
 use clap::Args;
 

@@ -7,7 +7,7 @@ use crate::cli::levels;
 use crate::cli::load_args::ResultArgs;
 use crate::cli::workload_args::WorkloadArgs;
 use crate::exit::Failure;
-use crate::levels::LevelRequest;
+use crate::job::levels::LevelRequest;
 use crate::session::store_root;
 use clap::{ArgGroup, Args};
 use ifm_predict::SimulatedDeployment;

@@ -26,7 +26,7 @@ pub fn run() -> ExitCode {
     // If the reader exits (`| head`), printing ends, without a panic.
     let words: Vec<String> =
         std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
-    if let Some(facts) = cli::version::verbose(&words) {
+    if let Some(facts) = cli::help::version::verbose(&words) {
         terminal::print(&facts);
         return Code::Done.into();
     }

@@ -1,9 +1,9 @@
 //! `inferometer calibrate`: determines the constants of a server, from a few small measurements or
 //! from existing results.
 
-use super::deployment_args::DeploymentArgs;
-use super::quiet_args::QuietArgs;
-use super::setup_args::{self, SetupArgs};
+use crate::cli::args::deployment::DeploymentArgs;
+use crate::cli::args::quiet::QuietArgs;
+use crate::cli::args::setup::{self, SetupArgs};
 use crate::exit::{Code, Failure};
 use crate::inputs::stored::{find, load};
 use crate::inputs::{self, Subjects};
@@ -394,7 +394,7 @@ fn calibration(
         args.name.clone().unwrap_or_else(|| format!("{}-{model_name}", clean(&setup.machine().id)));
     Calibration::check_name(&name)?;
     let config = match &asked.config {
-        Some(path) => Some(setup_args::read(path)?),
+        Some(path) => Some(setup::read(path)?),
         None => None,
     };
     let process = seen.facts.as_ref().and_then(|facts| facts.server.as_ref());

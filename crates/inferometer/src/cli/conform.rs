@@ -1,6 +1,6 @@
 //! `inferometer conform`: tests any client against a suite of streams with known answers.
 
-use super::list::{Entry, List};
+use crate::cli::id_list::{Entry, List};
 use crate::exit::{Code, Failure};
 use crate::inputs::documents;
 use crate::terminal;

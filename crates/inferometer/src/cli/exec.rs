@@ -1,6 +1,6 @@
 //! `inferometer exec -- CMD…`: runs any command with the telemetry of runs, and stores the result.
 
-use super::telemetry_args::{PowerWord, power, power_ask, watts};
+use crate::cli::args::telemetry::{PowerWord, power, power_ask, watts};
 use crate::exit::Failure;
 use crate::output;
 use crate::secrets::Secrets;

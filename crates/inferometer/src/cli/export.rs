@@ -2,8 +2,8 @@
 //! their servers.
 
 use super::export_sessions::{self, SESSIONS_PARQUET};
-use super::push_args::PushArgs;
 use super::report::ReportArgs;
+use crate::cli::args::push::PushArgs;
 use crate::exit::{Code, Failure};
 use crate::inputs::documents::{self, PARQUET};
 use crate::inputs::{Subject, Subjects, find};

@@ -1,8 +1,8 @@
 //! `inferometer history [TAG|RUN…]`: shows stored runs over time, and what changed in them.
 
 use super::compare::{metric, no_target};
-use super::page_args::PageArgs;
 use super::sides::share;
+use crate::cli::args::page::PageArgs;
 use crate::exit::{Code, Failure};
 use crate::inputs::timeline;
 use crate::output::OwnFormats;

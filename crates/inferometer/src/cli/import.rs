@@ -1,6 +1,6 @@
 //! `inferometer import FILE…`: reads, prints and stores results of other tools.
 
-use super::list::{Entry, List};
+use crate::cli::id_list::{Entry, List};
 use crate::exit::{Code, Failure};
 use crate::inputs;
 use crate::inputs::documents::{Document, PARQUET, input, open};

@@ -1,10 +1,10 @@
 //! `inferometer report RUN|FILE…`: results as a document.
 
 use super::history;
-use super::load_args::JsonKind;
-use super::page_args::PageArgs;
 use super::plan_report;
-use super::price;
+use crate::cli::args::load::JsonKind;
+use crate::cli::args::page::PageArgs;
+use crate::cli::args::price;
 use crate::exit::{Code, Failure};
 use crate::inputs::author_notes;
 use crate::inputs::{self, Subjects};

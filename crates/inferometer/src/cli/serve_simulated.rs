@@ -2,8 +2,8 @@
 //!
 //! Not here: the flags of the embedded engine (`serve`), and runs without a client (`predict`).
 
-use super::deployment_args::DeploymentArgs;
-use super::serving_args::ServingArgs;
+use crate::cli::args::deployment::DeploymentArgs;
+use crate::cli::args::serving::ServingArgs;
 use crate::exit::{Code, Failure};
 use crate::session::store_root;
 use clap::Args;

@@ -8,8 +8,8 @@
 //!
 //! Not here: what is computed from the sides.
 
-use super::page_args::PageArgs;
 use super::runs;
+use crate::cli::args::page::PageArgs;
 use crate::exit::{Code, Failure};
 use crate::inputs::copies::{Copied, Originals};
 use crate::inputs::{self, Subject};

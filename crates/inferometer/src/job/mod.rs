@@ -1,6 +1,6 @@
 //! The job of a session, with every default filled in.
 //!
-//! Not here: how it follows from the command line (`cli::resolve`), and running it (`session`).
+//! Not here: how it follows from the command line (`cli::args::resolve`), and running it (`session`).
 
 pub mod call_settings;
 pub mod client_host;

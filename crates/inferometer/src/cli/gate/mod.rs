@@ -5,8 +5,8 @@ mod file;
 mod interleave;
 
 use super::compare::no_target;
-use super::quiet_args::QuietArgs;
 use super::sides::{Named, Rendered, SideArgs, name_runs, name_sides, read_sides, settings};
+use crate::cli::args::quiet::QuietArgs;
 use crate::exit::{Code, Failure};
 use crate::inputs::timeline::Baseline;
 use crate::output::check_folder;

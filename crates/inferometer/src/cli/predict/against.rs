@@ -1,8 +1,8 @@
 //! `inferometer predict --against`: predicts the loads of a measured result.
 
 use super::args::PredictArgs;
+use crate::cli::args::resolve::resolve_simulated;
 use crate::cli::report::{self, ReportArgs};
-use crate::cli::resolve::resolve_simulated;
 use crate::cli::{Alone, calibrate};
 use crate::exit::{Code, Failure};
 use crate::inputs;

@@ -4,8 +4,8 @@
 //! of one load (`ifm_predict::what_if`).
 
 use super::args::PredictArgs;
-use crate::cli::price::money;
-use crate::cli::resolve::{resolve_simulated, slo};
+use crate::cli::args::price::money;
+use crate::cli::args::resolve::{resolve_simulated, slo};
 use crate::cli::{Cli, Verb, command};
 use crate::exit::{Code, Failure};
 use crate::job::Job;

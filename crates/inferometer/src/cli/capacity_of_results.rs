@@ -4,10 +4,10 @@
 //! Sends nothing. Not here: the search on a server (`capacity`), and the judging
 //! ([`ifm_analysis::survey`]).
 
-use super::load_args::LoadArgs;
-use super::page_args::PageArgs;
-use super::price;
 use super::report::ReportArgs;
+use crate::cli::args::load::LoadArgs;
+use crate::cli::args::page::PageArgs;
+use crate::cli::args::price;
 use crate::exit::{Code, Failure};
 use crate::inputs::{self, Subjects};
 use crate::output::{Format, OwnFormats};

@@ -2,8 +2,8 @@
 //!
 //! Not here: sending the background probe.
 
-use super::resolve::{fresh_seed, made_up_lengths};
-use super::workload_args::WorkloadArgs;
+use crate::cli::args::resolve::{fresh_seed, made_up_lengths};
+use crate::cli::args::workload::WorkloadArgs;
 use crate::exit::Failure;
 use crate::job::Job;
 use crate::job::prompt_lengths::{self, LengthsAsk, LengthsWord};

@@ -1,6 +1,6 @@
 //! `inferometer serve --sim`: runs a simulated server for real clients.
 //!
-//! Not here: the flags of the embedded engine (`serve`), and runs without a client (`predict`).
+//! Not here: the flags of the embedded engine (`serve`), and runs without a client (`ifm-predict`).
 
 use crate::cli::args::deployment::DeploymentArgs;
 use crate::cli::args::serving::ServingArgs;

@@ -1,6 +1,6 @@
 //! Writes the reference of the command line again, as it follows from the parser.
 //!
-//! Not here: what a page says (`crates/inferometer/src/cli/manual`).
+//! Not here: what a page says (`crates/inferometer/src/cli/help/manual`).
 
 use crate::schema::write;
 use anyhow::{Result, ensure};

@@ -1,6 +1,6 @@
 //! Constants of a measured deployment, stored by name.
 //!
-//! Not here: how they are found (`fitted`), and the measurements (`cli::calibrate`).
+//! Not here: how they are found (`fitted`), and the measurements (`inferometer`).
 
 use ifm_sim::{Constants, Kind, MISS, Settings, Spread};
 use ifm_store::Store;

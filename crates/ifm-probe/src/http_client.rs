@@ -1,7 +1,7 @@
 //! The HTTP client for everything but the load: to identify a server, or to send results to a collector.
 //! Its errors say what to do.
 //!
-//! Not here: what is requested and sent (`server`, `push`), and connections that are measured
+//! Not here: what is requested and sent (`server`, and callers), and connections that are measured
 //! (`ifm-drive`).
 
 use ifm_terminal::exit::Failure;

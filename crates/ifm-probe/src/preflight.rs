@@ -5,7 +5,7 @@
 //! recorded: the load is sent in the same way. The time limits of the load apply.
 //!
 //! Not here: how a server's message is parsed (`ifm_wire::dialect::rejected_fields`), and what is
-//! requested (`calibration`, `session::pairing`, `probe`, `engine`).
+//! requested (`prompt_calibration`, `question`, and callers).
 
 use crate::server;
 use crate::traced_client::{Caller, Reply};

@@ -1,7 +1,7 @@
 //! How long prompts are by the server's own count, determined before a run.
 //!
 //! Without the model's tokenizer, the embedded vocabulary counts the words of a prompt. The server's
-//! count of the same words comes from its own tokenizer endpoint, if it has one (`tokenize`), or
+//! count of the same words comes from its own tokenizer endpoint, if it has one (`server_tokenizer`), or
 //! from a few requests for one token each. They show what the server adds to each prompt, and how
 //! many tokens it counts per token of the embedded vocabulary. Prompts are then sized so that the
 //! server counts what was requested. If that fails by far, there is no run.

@@ -1,6 +1,6 @@
-//! The course of a session: which level follows the measured ones.
+//! Which level of a session follows the measured ones.
 //!
-//! A course only appends levels or ends. Not here: running a level (`session`), judging one
+//! A planner only appends levels or ends. Not here: running a level (`inferometer`), judging one
 //! (`ifm-metrics`).
 
 mod judged;

@@ -4,7 +4,7 @@
 //! measured one: of the same kind and size, or duration. It is the server's count and not a model's
 //! rule; what a chat template adds around a medium is included.
 //!
-//! Not here: how pairs are measured (`session`).
+//! Not here: how pairs are measured (`inferometer`).
 
 use ifm_core::manifest::MediaPair;
 use ifm_core::record::{CountSource, Counted};

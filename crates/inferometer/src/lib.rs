@@ -4,28 +4,15 @@
 //! which `main.rs` starts, because a library compiles while its dependencies are still being optimized.
 #![forbid(unsafe_code)]
 
-mod bug;
 mod cli;
-mod copies;
-mod dated;
-mod documents;
-mod exported;
-mod host;
+mod inputs;
 mod interrupt;
 mod job;
-mod lengths;
-mod levels;
-mod live_view;
-mod notes;
 mod output;
+mod panic_hook;
 mod plan;
 mod push;
 mod session;
-mod settings;
-mod signals;
-mod sink;
-mod stored;
-mod subjects;
 
 use clap::error::ErrorKind;
 use ifm_terminal::exit::Code;
@@ -35,11 +22,11 @@ use std::process::ExitCode;
 
 /// Runs the command line of this process to its end.
 pub fn run() -> ExitCode {
-    bug::install_panic_hook();
+    panic_hook::install_panic_hook();
     // If the reader exits (`| head`), printing ends, without a panic.
     let words: Vec<String> =
         std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
-    if let Some(facts) = cli::version::verbose(&words) {
+    if let Some(facts) = cli::help::version::verbose(&words) {
         terminal::print(&facts);
         return Code::Done.into();
     }
@@ -69,7 +56,7 @@ pub fn run() -> ExitCode {
     let Ok(ended) = dispatched else {
         // A server's own loop panicked: the hook has printed it.
         terminal::give_back();
-        return bug::report().into();
+        return panic_hook::report().into();
     };
     // In any case, the terminal is restored.
     terminal::end_screen();

@@ -2,7 +2,7 @@
 //! uses, and how it goes on by what it prints.
 //!
 //! The result is a document as any other tool's, so that whatever reads documents takes it. Not
-//! here: the flags and what is said at the end (`cli`).
+//! here: the flags and what is said at the end (`inferometer`).
 
 mod memory;
 mod output;

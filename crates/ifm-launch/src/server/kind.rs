@@ -2,7 +2,7 @@
 //! add one, a row of `KINDS`.
 //!
 //! The wording is each project's own documentation. The software and version of a server that
-//! already runs are detected by asking it (`server`).
+//! already runs are detected by asking it (`ifm_probe::server`).
 
 use ifm_terminal::exit::Failure;
 

@@ -1,7 +1,7 @@
-//! Servers that we start: on a free port, in a group of processes of their own, with their output
-//! kept, ended with us however we end, and waited for until they are ready and warm.
+//! Servers that inferometer starts: on a free port, in a group of processes of their own, with their output
+//! kept, ended with it however it ends, and waited for until they are ready and warm.
 //!
-//! One row for each kind in `kind`. Not here: asking a server what it is (`server`), and what a plan
+//! One row for each kind in `kind`. Not here: asking a server what it is (`ifm_probe::server`), and what a plan
 //! does with it.
 
 mod ask;

@@ -5,7 +5,7 @@
 //! and a call without its result. So a result goes to the call of the same function, in their order;
 //! one that finds none is said by the user, and a call that is left has the result "not run".
 //!
-//! Not here: which answer is carried (`session`).
+//! Not here: which answer is carried (`inferometer`).
 
 use ifm_core::{Message, Role, ToolCall};
 

@@ -8,7 +8,7 @@
 //! A session ends before its last turn when a request fails, when an answer holds nothing that could
 //! be carried on, or when its next prompt would be longer than the context.
 //!
-//! Not here: when a turn of one session is due (`session`), its bytes (`said`).
+//! Not here: when a turn of one session is due (`inferometer`), its bytes (`said`).
 
 use super::calls::settle;
 use super::ledger::{Ledger, digest};

@@ -1,14 +1,14 @@
 //! `inferometer audit FILE|RUN…`: finds what cannot be right, is noise, or does not follow in
 //! results.
 
-use super::list::{Entry, List};
-use super::page_args::PageArgs;
+use crate::cli::args::page::PageArgs;
+use crate::cli::id_list::{Entry, List};
 use crate::exit::{Code, Failure};
+use crate::inputs::stored::open;
+use crate::inputs::{Subject, find, is_document};
 use crate::output::OwnFormats;
 use crate::secrets::mask_command;
 use crate::session::store_root;
-use crate::stored::open;
-use crate::subjects::{Subject, find, is_document};
 use crate::terminal;
 use clap::{Args, ValueEnum};
 use ifm_core::Sheet;

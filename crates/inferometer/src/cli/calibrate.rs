@@ -1,16 +1,17 @@
 //! `inferometer calibrate`: determines the constants of a server, from a few small measurements or
 //! from existing results.
 
-use super::deployment_args::DeploymentArgs;
-use super::quiet_args::QuietArgs;
-use super::setup_args::{self, SetupArgs};
+use crate::cli::args::deployment::DeploymentArgs;
+use crate::cli::args::quiet::QuietArgs;
+use crate::cli::args::setup::{self, SetupArgs};
 use crate::exit::{Code, Failure};
+use crate::inputs::stored::{find, load};
+use crate::inputs::{self, Subjects};
 use crate::interrupt;
+use crate::output;
 use crate::plan::measure::{Measured, measure};
 use crate::session::store_root;
-use crate::stored::{find, load};
-use crate::subjects::{self, Subjects};
-use crate::{output, terminal};
+use crate::terminal;
 use clap::Args;
 use ifm_core::Facts;
 use ifm_core::manifest::ServerInfo;
@@ -360,7 +361,7 @@ fn measured(args: &CalibrateArgs, url: &str, store: &Store) -> Result<Result<See
 
 /// Rows of existing results.
 fn existing(args: &CalibrateArgs, store: &Store) -> Result<Seen, Failure> {
-    let subjects: Subjects = subjects::open(store, &args.from)?;
+    let subjects: Subjects = inputs::open(store, &args.from)?;
     let all = rows(&subjects.runs, &subjects.sheets, args.lengths).into_iter();
     let meant = all.filter(|row| args.table.is_none_or(|table| row.table == table));
     let takes_part = |row: &MeasuredRow| {
@@ -393,7 +394,7 @@ fn calibration(
         args.name.clone().unwrap_or_else(|| format!("{}-{model_name}", clean(&setup.machine().id)));
     Calibration::check_name(&name)?;
     let config = match &asked.config {
-        Some(path) => Some(setup_args::read(path)?),
+        Some(path) => Some(setup::read(path)?),
         None => None,
     };
     let process = seen.facts.as_ref().and_then(|facts| facts.server.as_ref());

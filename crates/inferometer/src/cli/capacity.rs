@@ -2,16 +2,17 @@
 //! target. For stored runs and files of other tools, it finds the loads between which the capacity
 //! lies.
 
-use super::arrival_args::ArrivalArgs;
-use super::levels::level;
-use super::load_args::LoadArgs;
-use super::pacing_args::PacingArgs;
-use super::probe_args::ProbeArgs;
-use super::resolve::{resolve, resolve_simulated};
-use super::{measured, price, simulated_url};
+use crate::cli::args::arrival::ArrivalArgs;
+use crate::cli::args::level_list::level;
+use crate::cli::args::load::LoadArgs;
+use crate::cli::args::pacing::PacingArgs;
+use crate::cli::args::probe::ProbeArgs;
+use crate::cli::args::resolve::{resolve, resolve_simulated};
+use crate::cli::args::{price, simulated_url};
+use crate::cli::capacity_of_results;
 use crate::exit::{Code, Failure};
 use crate::job::Job;
-use crate::levels::{Ending, LevelRequest};
+use crate::job::levels::{Ending, LevelRequest};
 use crate::output::Format;
 use crate::session::execute;
 use crate::terminal;
@@ -182,8 +183,8 @@ pub fn run(args: &CapacityArgs, words: &[String]) -> Result<Code, Failure> {
         return Ok(Code::Done);
     }
     let worth = worth(args)?;
-    if let Some(results) = measured::named(&args.load, &args.more)? {
-        return measured::run(&args.load, &args.tiers, &worth, &results);
+    if let Some(results) = capacity_of_results::named(&args.load, &args.more)? {
+        return capacity_of_results::run(&args.load, &args.tiers, &worth, &results);
     }
     let (axis, search) = search(args)?;
     let first = LevelRequest {

@@ -1,8 +1,8 @@
 //! `inferometer conform`: tests any client against a suite of streams with known answers.
 
-use super::list::{Entry, List};
-use crate::documents;
+use crate::cli::id_list::{Entry, List};
 use crate::exit::{Code, Failure};
+use crate::inputs::documents;
 use crate::terminal;
 use clap::{Args, ValueEnum};
 use ifm_conformance::{ConformanceDocument, Trial, Verdict, details, run as try_client, score};

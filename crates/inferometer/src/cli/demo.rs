@@ -1,11 +1,12 @@
 //! `inferometer demo`: measures the embedded engine.
 
-use super::load_args::{JsonKind, LoadArgs};
-use super::quiet_args::QuietArgs;
-use super::resolve::resolve;
-use super::{Alone, levels};
+use super::Alone;
+use super::args::level_list;
+use crate::cli::args::load::{JsonKind, LoadArgs};
+use crate::cli::args::quiet::QuietArgs;
+use crate::cli::args::resolve::resolve;
 use crate::exit::{Code, Failure};
-use crate::levels::{Ending, LevelRequest};
+use crate::job::levels::{Ending, LevelRequest};
 use crate::session::execute;
 use crate::terminal;
 use clap::{Args, Parser as _};
@@ -146,7 +147,7 @@ pub fn run(args: &DemoArgs, words: &[String]) -> Result<Code, Failure> {
     // The engine's own server needs no key, and must not receive one.
     load.api_key_env = None;
     let ending = Ending::new(None, None, Some(args.duration))?;
-    let levels: Vec<LevelRequest> = levels::parse(LEVELS)
+    let levels: Vec<LevelRequest> = level_list::parse(LEVELS)
         .map_err(Failure::usage)?
         .into_iter()
         .map(|concurrency| LevelRequest { concurrency, arrivals: None, ending, warmup: None })

@@ -1,10 +1,11 @@
 //! `inferometer exec -- CMD…`: runs any command with the telemetry of runs, and stores the result.
 
-use super::telemetry_args::{PowerWord, power, power_ask, watts};
+use crate::cli::args::telemetry::{PowerWord, power, power_ask, watts};
 use crate::exit::Failure;
+use crate::output;
 use crate::secrets::Secrets;
 use crate::session::store_root;
-use crate::{output, terminal};
+use crate::terminal;
 use clap::Args;
 use ifm_compare::comparison::ResultsEvidence;
 use ifm_core::duration::seconds;

@@ -2,14 +2,14 @@
 //! their servers.
 
 use super::export_sessions::{self, SESSIONS_PARQUET};
-use super::push_args::PushArgs;
 use super::report::ReportArgs;
-use crate::documents::{self, PARQUET};
+use crate::cli::args::push::PushArgs;
 use crate::exit::{Code, Failure};
-use crate::exported::{self, file_name};
+use crate::inputs::documents::{self, PARQUET};
+use crate::inputs::{Subject, Subjects, find};
+use crate::output::tool_files::{self, file_name};
 use crate::push::{self, Results};
 use crate::session::store_root;
-use crate::subjects::{Subject, Subjects, find};
 use crate::terminal;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
@@ -123,7 +123,7 @@ fn files(
     for one in results {
         let options = ExportOptions::default();
         let options = match &one.run {
-            Some(run) => exported::of_run(options, run),
+            Some(run) => tool_files::of_run(options, run),
             None => options,
         };
         match export.write_results(&one.sheet, one.run.as_ref(), &options) {
@@ -172,7 +172,7 @@ fn results(args: &ExportArgs, export: &Export, store: &Store) -> Result<Vec<Resu
 
 /// Writes one file, or several into a folder.
 fn put(args: &ExportArgs, files: &[Exported]) -> Result<Code, Failure> {
-    let write = |path: &Path, text: &str| exported::put(path, text, false);
+    let write = |path: &Path, text: &str| tool_files::put(path, text, false);
     match (&args.out, files) {
         (None, [one]) => {
             terminal::print(&one.text);

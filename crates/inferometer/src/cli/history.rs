@@ -1,10 +1,10 @@
 //! `inferometer history [TAG|RUN…]`: shows stored runs over time, and what changed in them.
 
 use super::compare::{metric, no_target};
-use super::page_args::PageArgs;
 use super::sides::share;
-use crate::dated;
+use crate::cli::args::page::PageArgs;
 use crate::exit::{Code, Failure};
+use crate::inputs::timeline;
 use crate::output::OwnFormats;
 use crate::session::store_root;
 use crate::terminal;
@@ -152,7 +152,7 @@ fn find(args: &HistoryArgs) -> Result<History, Failure> {
         slo: no_target(),
         ..Settings::default()
     };
-    let all = dated::read(&store, &args.runs, args.last, &comparison)?;
+    let all = timeline::read(&store, &args.runs, args.last, &comparison)?;
     if all.is_empty() {
         return Err(Failure::usage(format!("there is no run in {} yet", store.root().display()))
             .hint("measure one: inferometer run http://127.0.0.1:8000 --tag nightly"));

@@ -1,10 +1,10 @@
 //! `inferometer import FILE…`: reads, prints and stores results of other tools.
 
-use super::list::{Entry, List};
-use crate::documents::{Document, PARQUET, input, open};
+use crate::cli::id_list::{Entry, List};
 use crate::exit::{Code, Failure};
+use crate::inputs;
+use crate::inputs::documents::{Document, PARQUET, input, open};
 use crate::session::store_root;
-use crate::subjects;
 use crate::terminal;
 use clap::{Args, ValueEnum};
 use ifm_core::Sheet;
@@ -127,7 +127,7 @@ pub fn run(args: &ImportArgs) -> Result<Code, Failure> {
             String::new()
         };
         return Err(Failure::usage(format!("nothing was imported: no known results{among}"))
-            .hint(subjects::READABLE));
+            .hint(inputs::READABLE));
     }
     let rows: usize =
         sheets.iter().flat_map(|sheet| &sheet.parts).map(|part| part.rows.len()).sum();

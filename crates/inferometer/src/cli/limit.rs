@@ -1,8 +1,8 @@
 //! `inferometer limit`: computes the upper bounds of a model on a machine.
 
-use super::levels;
-use super::page_args::PageArgs;
-use super::setup_args::SetupArgs;
+use crate::cli::args::level_list;
+use crate::cli::args::page::PageArgs;
+use crate::cli::args::setup::SetupArgs;
 use crate::exit::{Code, Failure};
 use crate::output::{self, OwnFormats};
 use crate::secrets::mask_command;
@@ -73,7 +73,7 @@ enum LimitFormat {
 /// Runs the command.
 pub fn run(args: &LimitArgs, words: &[String]) -> Result<Code, Failure> {
     args.files.check()?;
-    let users = levels::parse(&args.concurrency)
+    let users = level_list::parse(&args.concurrency)
         .map_err(|error| Failure::usage(format!("--concurrency {}: {error}", args.concurrency)))?;
     let is_json = args.json || args.format == LimitFormat::Json;
     if args.list {

@@ -1,73 +1,47 @@
 //! The command line: one file per command, each from its flags to one call of a library.
 
-mod api_word;
-mod arrival_args;
+pub mod args;
 pub mod audit;
 pub mod calibrate;
 pub mod capacity;
+mod capacity_of_results;
 pub mod compare;
-pub mod completions;
+pub mod compat;
 pub mod conform;
 pub mod demo;
-mod deployment_args;
 mod doctor;
-mod ending_args;
 pub mod engine;
 pub mod exec;
 pub mod export;
 mod export_sessions;
 pub mod facts;
-mod first_requests;
 pub mod gate;
-mod groups;
+mod growing_document;
 mod guard;
+pub mod help;
 pub mod history;
+mod id_list;
 pub mod import;
-mod kept;
 pub mod kernel;
-pub mod levels;
 pub mod limit;
-mod list;
-pub mod load_args;
-mod long_help;
-pub mod manual;
-mod measured;
-mod mistakes;
-pub mod pacing_args;
-mod page_args;
-pub mod pasted;
 pub mod plan;
 mod plan_report;
 pub mod predict;
-mod price;
 pub mod probe;
-mod probe_args;
 pub mod project;
-mod push_args;
-mod quiet_args;
 pub mod rank;
-mod repeats;
 pub mod report;
 mod rerun;
-pub mod resolve;
 pub mod run;
 mod run_list;
 pub mod runs;
 pub mod schema;
 pub mod serve;
 mod serve_simulated;
-mod serving_args;
-mod session_headers;
-pub mod setup_args;
-mod short_help;
 mod sides;
-mod simulated_url;
 pub mod sweep;
-mod telemetry_args;
 pub mod ui;
-pub mod version;
 pub mod workload;
-pub mod workload_args;
 
 use crate::exit::{Code, Failure};
 use clap::{Args, Command, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
@@ -123,9 +97,9 @@ enum Verb {
     /// Check a result against thresholds, for CI
     Gate(gate::GateArgs),
     /// Run a command line of vllm bench serve, guidellm, …
-    As(pasted::AsArgs),
+    As(compat::AsArgs),
     /// Dry run of `as`, with differences in definition
-    Translate(pasted::TranslateArgs),
+    Translate(compat::TranslateArgs),
     /// Show how stored runs changed over time
     History(history::HistoryArgs),
     /// Import results of other tools: files and printed text
@@ -157,12 +131,12 @@ enum Verb {
     /// Print the JSON Schema of an output format, or list them
     Schema(schema::SchemaArgs),
     /// Print a shell completion script
-    Completions(completions::CompletionsArgs),
+    Completions(help::completions::CompletionsArgs),
     /// Show a manual page, or write all pages to a folder
-    Man(manual::ManArgs),
+    Man(help::manual::ManArgs),
     /// Print completions for the word at the cursor
     #[command(hide = true)]
-    Complete(completions::CompleteArgs),
+    Complete(help::completions::CompleteArgs),
     /// Undo the setup of a process that died; started by inferometer
     #[command(hide = true)]
     Guard,
@@ -176,7 +150,7 @@ enum Verb {
 
 /// The command line as parsed and as shown in its help.
 pub fn command() -> Command {
-    groups::apply(long_help::apply(short_help::apply(Cli::command())))
+    help::command_groups::apply(help::long_help::apply(help::short_help::apply(Cli::command())))
 }
 
 /// Parses the words of a command line, program name first, without a project file.
@@ -201,7 +175,7 @@ pub struct Read {
 /// # Errors
 /// Invalid words or an invalid project file, and requests for help and version.
 pub fn read(words: &[String]) -> Result<Read, Refused> {
-    let parsed = serve::told_apart(engine::spelled_out(pasted::spelled_out(words.to_vec())));
+    let parsed = serve::told_apart(engine::spelled_out(compat::spelled_out(words.to_vec())));
     read_as(words, parsed, &[])
 }
 
@@ -219,11 +193,11 @@ pub fn read_as(words: &[String], parsed: Vec<String>, only: &[&str]) -> Result<R
     if project::has_switch(&matches, "ascii") {
         crate::terminal::be_ascii();
     }
-    crate::settings::keep(settings);
+    crate::job::call_settings::keep(settings);
     Ok(Read { cli, words })
 }
 
-pub use mistakes::explained;
+pub use help::mistakes::explained;
 pub use project::Refused;
 
 /// Runs the requested command, and returns the exit code: inferometer's own, or that of a measured
@@ -254,8 +228,8 @@ pub fn dispatch(cli: Cli, words: &[String]) -> Result<u8, Failure> {
         Verb::Compare(args) => compare::run(&args, words),
         Verb::Rank(args) => rank::run(&args, words),
         Verb::Gate(args) => gate::run(&args, words),
-        Verb::As(args) => return pasted::run(&args),
-        Verb::Translate(args) => pasted::translate(&args),
+        Verb::As(args) => return compat::run(&args),
+        Verb::Translate(args) => compat::translate(&args),
         Verb::History(args) => history::run(&args),
         Verb::Import(args) => import::run(&args),
         Verb::Export(args) => export::run(&args),
@@ -268,9 +242,9 @@ pub fn dispatch(cli: Cli, words: &[String]) -> Result<u8, Failure> {
         Verb::Runs(args) => runs::run(&args),
         Verb::Report(args) => report::run(&args),
         Verb::Schema(args) => schema::run(&args),
-        Verb::Completions(args) => Ok(completions::run(&args)),
-        Verb::Man(args) => manual::run(&args),
-        Verb::Complete(args) => completions::complete(&args),
+        Verb::Completions(args) => Ok(help::completions::run(&args)),
+        Verb::Man(args) => help::manual::run(&args),
+        Verb::Complete(args) => help::completions::complete(&args),
         Verb::Guard => guard::run(),
         Verb::Engine(args) => engine::run(&args),
         Verb::Kernel(command) => kernel::run(&command),
@@ -353,7 +327,7 @@ mod tests {
 
     #[test]
     fn the_flags_of_every_day_are_flags() {
-        for (name, shown) in short_help::EVERYDAY {
+        for (name, shown) in help::short_help::EVERYDAY {
             let (_, command) = commands().into_iter().find(|(path, _)| path == name).expect(name);
             for id in *shown {
                 let arg = command.get_arguments().find(|arg| arg.get_id() == *id);
@@ -364,7 +338,7 @@ mod tests {
 
     #[test]
     fn examples_are_command_lines() {
-        for (name, examples) in short_help::EXAMPLES {
+        for (name, examples) in help::short_help::EXAMPLES {
             for example in *examples {
                 let line = example.split(" < ").next().expect("a command");
                 let words = line.split_whitespace().map(|word| word.trim_matches('\''));

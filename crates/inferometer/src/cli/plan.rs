@@ -1,10 +1,10 @@
 //! `inferometer plan`: an experiment of many cells from one file.
 
-use super::list::{Entry, List};
-use super::page_args::PageArgs;
 use super::plan_report;
-use super::quiet_args::QuietArgs;
 use super::report::{self, ReportArgs};
+use crate::cli::args::page::PageArgs;
+use crate::cli::args::quiet::QuietArgs;
+use crate::cli::id_list::{Entry, List};
 use crate::exit::{Code, Failure};
 use crate::output::OwnFormats;
 use crate::plan::{self, Experiment, Limits, cluster, document::PlanDocument, text};

@@ -1,8 +1,8 @@
 //! `inferometer probe URL`: identifies a server and its features.
 
-use super::api_word::ApiWord;
-use super::resolve;
-use super::workload_args::open_tokenizer;
+use crate::cli::args::api_word::ApiWord;
+use crate::cli::args::resolve;
+use crate::cli::args::workload::open_tokenizer;
 use crate::exit::{Code, Failure};
 use crate::terminal;
 use clap::Args;

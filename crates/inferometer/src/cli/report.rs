@@ -1,16 +1,15 @@
 //! `inferometer report RUN|FILE…`: results as a document.
 
-use super::history;
-use super::load_args::JsonKind;
-use super::page_args::PageArgs;
-use super::plan_report;
-use super::price;
+use super::{history, plan_report};
+use crate::cli::args::load::JsonKind;
+use crate::cli::args::page::PageArgs;
+use crate::cli::args::price;
 use crate::exit::{Code, Failure};
+use crate::inputs::{self, Subjects, author_notes};
 use crate::output::{Format, OwnFormats};
 use crate::plan::Experiment;
 use crate::session::store_root;
-use crate::subjects::{self, Subjects};
-use crate::{notes, output, terminal};
+use crate::{output, terminal};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser as _};
 use ifm_compare::comparison::ResultsEvidence;
@@ -148,7 +147,7 @@ pub fn run(args: &ReportArgs) -> Result<Code, Failure> {
         };
     }
     args.check_names()?;
-    let notes = args.notes.as_deref().map(notes::read).transpose()?;
+    let notes = args.notes.as_deref().map(author_notes::read).transpose()?;
     if args.kind.as_deref() == Some(HISTORY) {
         args.refuse_beside_history()?;
         let found = history::of_runs(store.root(), &args.dated())?;
@@ -162,7 +161,7 @@ pub fn run(args: &ReportArgs) -> Result<Code, Failure> {
         let page = plan_page(&of, &of.journal()?, &[], args)?;
         return args.tell(&|_| Page { notes: notes.clone(), ..page.clone() }, format);
     }
-    let mut subjects = subjects::open(&store, &args.subjects)?;
+    let mut subjects = inputs::open(&store, &args.subjects)?;
     for run in &mut subjects.runs {
         run.ceilings = beside(&machine_of(run), &store);
     }
@@ -214,7 +213,7 @@ pub fn plan_page(
         ..args.clone()
     };
     let runs = plan_report::runs(of, journal)?;
-    let mut page = args.page(&subjects::open(&of.store, &runs)?)?;
+    let mut page = args.page(&inputs::open(&of.store, &runs)?)?;
     plan_report::complete(&mut page, of, journal, left_out);
     Ok(page)
 }
@@ -249,7 +248,7 @@ fn say(written: &[PathBuf]) {
 /// Every request of every run as one line of JSON.
 fn requests(store: &Store, names: &[PathBuf]) -> Result<Code, Failure> {
     for name in names {
-        let run = subjects::open_run(store, name)?;
+        let run = inputs::open_run(store, name)?;
         for record in &run.requests {
             let id = run.manifest.request_id(record.seq);
             terminal::print(&format!("{}\n", ifm_report::request_line(record, id.as_deref())));
@@ -261,7 +260,7 @@ fn requests(store: &Store, names: &[PathBuf]) -> Result<Code, Failure> {
 /// SGLang's block of every level of every run.
 fn sglang(store: &Store, names: &[PathBuf]) -> Result<Code, Failure> {
     for name in names {
-        let run = subjects::open_run(store, name)?;
+        let run = inputs::open_run(store, name)?;
         let model = ReportModel::new(&run, ifm_metrics::summarize(&run));
         let sheet = definitions::sheet(&run, Definitions::Sglang);
         terminal::print(&ifm_report::sglang(&model, &sheet));
@@ -329,7 +328,7 @@ impl ReportArgs {
         let [name] = self.subjects.as_slice() else { return Ok(None) };
         let is_plan = name.components().count() == 1
             && store.plan(&name.to_string_lossy()).text().is_ok_and(|text| text.is_some());
-        match is_plan && subjects::find_argument(store, name).is_err() {
+        match is_plan && inputs::find_argument(store, name).is_err() {
             true => Experiment::open(name, Store::at(store.root())).map(Some),
             false => Ok(None),
         }

@@ -5,10 +5,11 @@
 //! here: what the command does.
 
 use crate::exit::Failure;
+use crate::inputs::stored::{find, repeats_of};
 use crate::session::store_root;
-use crate::stored::{find, repeats_of};
 use crate::terminal;
-use clap::{Arg, ArgAction, ArgMatches, Args, Command, parser::ValueSource};
+use clap::parser::ValueSource;
+use clap::{Arg, ArgAction, ArgMatches, Args, Command};
 use ifm_compat::shell;
 use ifm_store::{RunEntry, Store};
 use ifm_wire::request::MASK;

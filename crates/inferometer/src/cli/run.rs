@@ -1,13 +1,13 @@
 //! `inferometer run URL`: measures one load.
 
-use super::arrival_args::ArrivalArgs;
-use super::ending_args::EndingArgs;
-use super::levels::level;
-use super::load_args::LoadArgs;
-use super::probe_args::ProbeArgs;
-use super::resolve::resolve;
+use crate::cli::args::arrival::ArrivalArgs;
+use crate::cli::args::ending::EndingArgs;
+use crate::cli::args::level_list::level;
+use crate::cli::args::load::LoadArgs;
+use crate::cli::args::probe::ProbeArgs;
+use crate::cli::args::resolve::resolve;
 use crate::exit::{Code, Failure};
-use crate::levels::LevelRequest;
+use crate::job::levels::LevelRequest;
 use crate::session::execute;
 use clap::Args;
 

@@ -4,8 +4,8 @@
 
 use super::run_list::RunList;
 use crate::exit::{Code, Failure};
+pub use crate::inputs::stored::{Meant, find, find_either, load};
 use crate::session::store_root;
-pub use crate::stored::{Meant, find, find_either, load};
 use crate::terminal;
 use clap::{Args, Subcommand};
 use ifm_core::words::counted;

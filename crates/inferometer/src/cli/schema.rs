@@ -4,7 +4,7 @@
 //! The files of `docs/reference/schema` are part of the binary. They follow from the types of the
 //! documents: the tests derive them, compare them, and write them for `cargo xtask schema`.
 
-use super::list::{Entry, List};
+use crate::cli::id_list::{Entry, List};
 use crate::exit::{Code, Failure};
 use crate::terminal;
 use clap::Args;
@@ -114,7 +114,7 @@ const SCHEMAS: &[Published] = &[
         ],
         List
     ),
-    published!("translation", "translate", ["translate"], super::pasted::TranslationDocument),
+    published!("translation", "translate", ["translate"], crate::cli::compat::TranslationDocument),
     published!("imported", "import", ["import"], super::import::Imported),
     published!("engine", "engine", ["engine"], super::engine::EngineDocument),
     published!(

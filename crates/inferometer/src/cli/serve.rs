@@ -1,9 +1,9 @@
 //! `inferometer serve`: runs the embedded engine as a server.
 //!
-//! Not here: simulated servers (`serve_simulated`), and what both have in common (`serving_args`).
+//! Not here: simulated servers (`serve_simulated`), and what both have in common (`args::serving`).
 
 use super::serve_simulated;
-use super::serving_args::ServingArgs;
+use crate::cli::args::serving::ServingArgs;
 use crate::exit::{Code, Failure};
 use clap::Args;
 use ifm_core::words::counted;

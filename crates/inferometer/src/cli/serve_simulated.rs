@@ -1,9 +1,9 @@
 //! `inferometer serve --sim`: runs a simulated server for real clients.
 //!
-//! Not here: the flags of the embedded engine (`serve`), and runs without a client (`predict`).
+//! Not here: the flags of the embedded engine (`serve`), and runs without a client (`ifm-predict`).
 
-use super::deployment_args::DeploymentArgs;
-use super::serving_args::ServingArgs;
+use crate::cli::args::deployment::DeploymentArgs;
+use crate::cli::args::serving::ServingArgs;
 use crate::exit::{Code, Failure};
 use crate::session::store_root;
 use clap::Args;

@@ -8,12 +8,12 @@
 //!
 //! Not here: what is computed from the sides.
 
-use super::page_args::PageArgs;
 use super::runs;
-use crate::copies::{Copied, Originals};
+use crate::cli::args::page::PageArgs;
 use crate::exit::{Code, Failure};
+use crate::inputs::copies::{Copied, Originals};
+use crate::inputs::{self, Subject};
 use crate::output::OwnFormats;
-use crate::subjects::{self, Subject};
 use crate::terminal;
 use clap::Args;
 use ifm_compare::comparison::{
@@ -410,7 +410,7 @@ fn tell_apart(sides: &mut [Named]) {
 
 fn name_side(store: &Store, word: &str) -> Result<Named, Failure> {
     let (mut label, mut parts) = (word.to_owned(), Vec::new());
-    let argument = subjects::find_argument(store, Path::new(word))?;
+    let argument = inputs::find_argument(store, Path::new(word))?;
     argument.shared_names.iter().for_each(|sentence| terminal::say(sentence));
     for (key, found) in argument.results {
         let name = add(&mut parts, &key, found);
@@ -450,7 +450,7 @@ pub fn read_sides(
     settings: &Settings,
 ) -> Result<Vec<Side>, Failure> {
     let tools =
-        has_documents(named).then(|| subjects::tools_of(named.iter().flat_map(Named::sheets)));
+        has_documents(named).then(|| inputs::tools_of(named.iter().flat_map(Named::sheets)));
     named.iter().map(|side| read_side(store, side, settings, tools.as_deref())).collect()
 }
 
@@ -471,7 +471,7 @@ fn read_side(
             Part::RunFile(_, run) => return Ok(of_run(run)),
             Part::Run(entry) => entry,
         };
-        Ok(of_run(&crate::stored::open(store, entry)?))
+        Ok(of_run(&inputs::stored::open(store, entry)?))
     };
     let members: Vec<Member> = named.parts.iter().map(member).collect::<Result<_, _>>()?;
     if named.sheets().next().is_some() && !members.iter().any(Member::has_levels) {

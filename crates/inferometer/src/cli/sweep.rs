@@ -1,13 +1,13 @@
 //! `inferometer sweep URL`: measures several loads, in one table.
 
-use super::arrival_args::ArrivalArgs;
-use super::ending_args::EndingArgs;
-use super::levels;
-use super::load_args::LoadArgs;
-use super::pacing_args::PacingArgs;
-use super::probe_args::ProbeArgs;
-use super::repeats::RepeatArgs;
-use super::resolve::resolve;
+use crate::cli::args::arrival::ArrivalArgs;
+use crate::cli::args::ending::EndingArgs;
+use crate::cli::args::level_list;
+use crate::cli::args::load::LoadArgs;
+use crate::cli::args::pacing::PacingArgs;
+use crate::cli::args::probe::ProbeArgs;
+use crate::cli::args::repeats::RepeatArgs;
+use crate::cli::args::resolve::resolve;
 use crate::exit::{Code, Failure};
 use crate::session::execute;
 use clap::{Args, ValueEnum};
@@ -112,7 +112,7 @@ const THROUGHPUT_USERS: u32 = 512;
 pub fn run(args: &SweepArgs, words: &[String]) -> Result<Code, Failure> {
     let (concurrency, arrivals) = meant(args)?;
     let list = concurrency.as_deref().unwrap_or(DEFAULT_LEVELS);
-    let users = levels::parse(list)
+    let users = level_list::parse(list)
         .map_err(|error| Failure::usage(format!("--concurrency {list}: {error}")))?;
     if args.profile != Some(Profile::Sweep) {
         arrivals.check_law_is_used()?;

@@ -1,6 +1,6 @@
 //! `inferometer workload`: shows what would be sent.
 
-use super::workload_args::{WorkloadArgs, open};
+use crate::cli::args::workload::{WorkloadArgs, open};
 use crate::exit::{Code, Failure};
 use crate::terminal;
 use clap::{Args, Subcommand};

@@ -3,7 +3,7 @@
 //!
 //! A cell is the command line that would measure it, with `predict` instead of `run`. Predictions
 //! are in their own folder of the plan, and do not count as results of the plan. Not here: the
-//! simulation (`predict`).
+//! simulation (`ifm-predict`).
 
 use super::measure::{Measured, measure};
 use super::simulated_server::Settings;

@@ -1,7 +1,7 @@
 //! Sends results to existing systems: an OpenTelemetry collector, Prometheus, MLflow.
 //!
 //! One file per supported format, one line in `PUSHES`. The content is what `export` writes. Not here:
-//! the formats (`ifm-interop`), the client (`client`).
+//! the formats (`ifm-interop`), the client (`ifm_probe::http_client`).
 
 mod mlflow;
 mod otlp;

@@ -4,8 +4,8 @@
 //! Not here: its results (`session`).
 
 use crate::exit::Failure;
-use crate::host;
 use crate::job::Job;
+use crate::job::client_host;
 use ifm_core::manifest::{ClockInfo, HostInfo, SCHEMA_VERSION, ToolInfo};
 use ifm_core::words::counted;
 use ifm_core::{Manifest, Message, Prompt, Role, RunState};
@@ -82,14 +82,14 @@ pub(super) fn first_manifest(job: &Job, clock: ClockPair) -> Manifest {
         },
         created_utc: format!("{time:.0}"),
         command: job.command.clone(),
-        settings: crate::settings::of_this_call(),
+        settings: crate::job::call_settings::of_this_call(),
         state: RunState::Open,
         stop_reason: None,
         spec: job.spec.clone(),
         host: match &job.deployed {
             // Nothing is received, so there are no timestamps.
-            Some(_) => HostInfo { kernel_stamps: false, ..host::describe() },
-            None => host::describe_with(job.stamps),
+            Some(_) => HostInfo { kernel_stamps: false, ..client_host::describe() },
+            None => client_host::describe_with(job.stamps),
         },
         server: job.inspection.info.clone(),
         facts: job.machine.clone(),

@@ -1,7 +1,7 @@
 //! From the flags to the measurement: the engine, its setups, and the tests in llama-bench's order.
 
 use super::{EngineArgs, Numbers};
-use crate::cli::resolve::endpoint;
+use crate::cli::args::resolve::endpoint;
 use crate::exit::Failure;
 use crate::interrupt::Interrupts;
 use crate::terminal;

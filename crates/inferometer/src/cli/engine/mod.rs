@@ -7,11 +7,12 @@ mod tables;
 
 pub use flags::spelled_out;
 
-use super::kept::{Kept, KeptArgs, shown};
-use super::list::{Entry, List};
+use crate::cli::growing_document::{DocumentArgs, GrowingDocument, shown};
+use crate::cli::id_list::{Entry, List};
 use crate::exit::{Code, Failure};
 use crate::interrupt;
-use crate::{output, terminal};
+use crate::output;
+use crate::terminal;
 use clap::{Args, ValueEnum};
 use ifm_bench::engine::{self, Done};
 use ifm_core::Sheet;
@@ -261,7 +262,7 @@ pub struct EngineArgs {
     list: bool,
 
     #[command(flatten)]
-    kept: KeptArgs,
+    kept: DocumentArgs,
 }
 
 /// What `engine --json` writes.
@@ -290,7 +291,7 @@ pub fn run(args: &EngineArgs) -> Result<Code, Failure> {
     let interrupts = interrupt::watch();
     let ask = args.ask(&interrupts)?;
     engine::find_model(&ask).map_err(Failure::usage)?;
-    let kept = Kept::new(&args.kept)?;
+    let kept = GrowingDocument::new(&args.kept)?;
     let import_of =
         |all: &[Done]| kept.import(engine::sheet(&ask, kept.name(), &args.kept.factors(), all));
     // Results are stored test by test, so that none is lost if the program ends early.

@@ -6,7 +6,7 @@
 //!
 //! Not here: judging, which is the same for stored runs.
 
-use crate::cli::repeats;
+use crate::cli::args::repeats;
 use crate::exit::{Code, Failure};
 use crate::terminal;
 use ifm_launch::own_program::{OwnServer, own_command};

@@ -5,10 +5,10 @@ mod file;
 mod interleave;
 
 use super::compare::no_target;
-use super::quiet_args::QuietArgs;
 use super::sides::{Named, Rendered, SideArgs, name_runs, name_sides, read_sides, settings};
-use crate::dated::Baseline;
+use crate::cli::args::quiet::QuietArgs;
 use crate::exit::{Code, Failure};
+use crate::inputs::timeline::Baseline;
 use crate::output::check_folder;
 use crate::secrets::mask_command;
 use crate::session::store_root;

@@ -1,6 +1,6 @@
 //! Flags that all kernels share: the device, the repeats, and the destination of results.
 
-use super::super::kept::KeptArgs;
+use crate::cli::growing_document::DocumentArgs;
 use crate::exit::Failure;
 use crate::interrupt::Interrupts;
 use crate::terminal;
@@ -82,7 +82,7 @@ pub struct CourseArgs {
     pub out: Vec<PathBuf>,
 
     #[command(flatten)]
-    pub kept: KeptArgs,
+    pub kept: DocumentArgs,
 }
 
 /// Default providers, each with whether it computes on a GPU. Native kernels run on the processor,

@@ -7,11 +7,12 @@ mod size;
 
 pub use attention::{KERNELS, MASKS};
 
-use super::kept::{Kept, shown};
-use super::list::{Entry, List};
+use crate::cli::growing_document::{GrowingDocument, shown};
+use crate::cli::id_list::{Entry, List};
 use crate::exit::{Code, Failure};
 use crate::interrupt;
-use crate::{output, terminal};
+use crate::output;
+use crate::terminal;
 use clap::{Args, Subcommand};
 use course_args::CourseArgs;
 use ifm_bench::kernel::{self, Ask, Done};
@@ -85,7 +86,7 @@ pub fn run(command: &KernelCommand) -> Result<Code, Failure> {
 fn measured(ask: &Ask, course: &CourseArgs) -> Result<Code, Failure> {
     let (args, files) = (&course.kept, &course.out);
     files.iter().try_for_each(|path| output::check_path(path))?;
-    let kept = Kept::new(args)?;
+    let kept = GrowingDocument::new(args)?;
     let import_of =
         |all: &[Done]| kept.import(kernel::sheet(ask, kept.name(), &args.factors(), all));
     let all = kernel::measure(ask, |all, index| {

@@ -1,13 +1,13 @@
 //! `inferometer predict --against`: predicts the loads of a measured result.
 
 use super::args::PredictArgs;
+use crate::cli::args::resolve::resolve_simulated;
 use crate::cli::report::{self, ReportArgs};
-use crate::cli::resolve::resolve_simulated;
 use crate::cli::{Alone, calibrate};
 use crate::exit::{Code, Failure};
-use crate::levels::{Ending, LevelRequest};
+use crate::inputs;
+use crate::job::levels::{Ending, LevelRequest};
 use crate::session::{execute, store_root};
-use crate::subjects;
 use crate::terminal;
 use clap::{Parser as _, ValueEnum as _};
 use ifm_core::Manifest;
@@ -28,7 +28,7 @@ pub fn against(
     words: &[String],
 ) -> Result<Code, Failure> {
     let store = Store::at(store_root(args.results.store.as_ref()));
-    let subjects = subjects::open(&store, &[result.to_owned()])?;
+    let subjects = inputs::open(&store, &[result.to_owned()])?;
     let mut workload = args.workload.clone();
     let one = Ending::new(Some(1), None, None)?;
     let placeholder = LevelRequest { concurrency: 1, arrivals: None, ending: one, warmup: None };

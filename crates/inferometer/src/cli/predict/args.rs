@@ -1,13 +1,13 @@
 //! The flags of `predict`.
 
-use crate::cli::arrival_args::ArrivalArgs;
-use crate::cli::deployment_args::DeploymentArgs;
-use crate::cli::ending_args::EndingArgs;
-use crate::cli::levels;
-use crate::cli::load_args::ResultArgs;
-use crate::cli::workload_args::WorkloadArgs;
+use crate::cli::args::arrival::ArrivalArgs;
+use crate::cli::args::deployment::DeploymentArgs;
+use crate::cli::args::ending::EndingArgs;
+use crate::cli::args::level_list;
+use crate::cli::args::load::ResultArgs;
+use crate::cli::args::workload::WorkloadArgs;
 use crate::exit::Failure;
-use crate::levels::LevelRequest;
+use crate::job::levels::LevelRequest;
 use crate::session::store_root;
 use clap::{ArgGroup, Args};
 use ifm_predict::SimulatedDeployment;
@@ -64,7 +64,7 @@ impl PredictArgs {
             return self.ending.open_levels(schedules, self.arrivals.max_in_flight);
         }
         let list = self.concurrency.as_deref().unwrap_or(LEVELS);
-        let users = levels::parse(list)
+        let users = level_list::parse(list)
             .map_err(|error| Failure::usage(format!("--concurrency {list}: {error}")))?;
         let levels = users.iter().map(|&count| self.ending.or_simulated(count).levels(&[count]));
         Ok(levels.collect::<Result<Vec<_>, Failure>>()?.concat())

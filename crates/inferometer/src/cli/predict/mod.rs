@@ -7,7 +7,7 @@ mod vary;
 
 pub use args::PredictArgs;
 
-use super::resolve::resolve_simulated;
+use crate::cli::args::resolve::resolve_simulated;
 use crate::exit::{Code, Failure};
 use crate::session::execute;
 use crate::terminal;

@@ -4,12 +4,12 @@
 //! of one load (`ifm_predict::what_if`).
 
 use super::args::PredictArgs;
-use crate::cli::price::money;
-use crate::cli::resolve::{resolve_simulated, slo};
+use crate::cli::args::price::money;
+use crate::cli::args::resolve::{resolve_simulated, slo};
 use crate::cli::{Cli, Verb, command};
 use crate::exit::{Code, Failure};
 use crate::job::Job;
-use crate::levels::{Ending, LevelRequest};
+use crate::job::levels::{Ending, LevelRequest};
 use crate::output::{self, Format, OwnFormats};
 use crate::session::{level_plan, request_template, store_root};
 use crate::terminal;

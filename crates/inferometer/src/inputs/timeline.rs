@@ -4,7 +4,7 @@
 //! is found in them.
 
 use crate::exit::Failure;
-use crate::subjects::{self, Subject};
+use crate::inputs::{self, Subject};
 use crate::terminal;
 use ifm_compare::comparison::{Member, Settings, Side};
 use ifm_compare::history::{Dated, comparable};
@@ -128,7 +128,7 @@ pub fn read(
             found.extend(tagged);
             continue;
         }
-        match subjects::find(store, Path::new(word)) {
+        match inputs::find(store, Path::new(word)) {
             Ok(Subject::Run(entry)) => found.push(Found::Run(entry)),
             Ok(Subject::RunFile(run)) => found.push(Found::File(run)),
             Ok(Subject::Documents(_, sheets)) => {

@@ -3,11 +3,15 @@
 //! One way from the user's word to what it names, for reports, audits, comparisons, gates and
 //! exports alike. Not here: their use.
 
-use crate::copies::{Copied, Originals, keep};
-use crate::documents;
+pub mod author_notes;
+pub mod copies;
+pub mod documents;
+pub mod stored;
+pub mod timeline;
+
 use crate::exit::Failure;
-use crate::stored::{self, Meant, find_either, load_beside};
 use crate::terminal;
+use copies::{Copied, Originals, keep};
 use ifm_core::{RunData, Sheet};
 use ifm_interop::{ImportError, settle_together};
 use ifm_report::ReportModel;
@@ -15,6 +19,7 @@ use ifm_results::{Given, Results};
 use ifm_store::{RunEntry, Store};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use stored::{Meant, find_either, load_beside};
 
 /// Runs and documents, each in the order in which they were named.
 #[derive(Debug, Default)]

@@ -1,11 +1,16 @@
 //! The job of a session, with every default filled in.
 //!
-//! Not here: how it follows from the command line (`cli::resolve`), and running it (`session`).
+//! Not here: how it follows from the command line (`cli::args::resolve`), and running it (`session`).
 
-use crate::exported::ExportAsk;
-use crate::host::Stamps;
+pub mod call_settings;
+pub mod client_host;
+pub mod levels;
+pub mod prompt_lengths;
+
 use crate::output::Format;
+use crate::output::tool_files::ExportAsk;
 use crate::secrets::Secrets;
+use client_host::Stamps;
 use ifm_core::Facts;
 use ifm_core::PlanCell;
 use ifm_core::manifest::RejectedField;

@@ -1,6 +1,6 @@
 //! Which tokenizer counts the prompts of a workload: the run's, or the server's.
 //!
-//! Not here: how the server's count is determined (`calibration`).
+//! Not here: how the server's count is determined (`ifm_probe::prompt_calibration`).
 
 use crate::exit::Failure;
 use crate::terminal;

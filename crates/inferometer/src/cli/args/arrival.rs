@@ -46,7 +46,7 @@ pub struct ArrivalArgs {
     /// Maximum requests in flight in an open loop
     ///
     /// A request over the limit waits, and its wait counts
-    #[arg(long, value_name = "N", default_value_t = 4096, value_parser = super::levels::level)]
+    #[arg(long, value_name = "N", default_value_t = 4096, value_parser = crate::cli::args::level_list::level)]
     pub max_in_flight: u32,
 }
 

@@ -3,7 +3,7 @@
 
 use super::values::{self, Asked, first_line};
 use super::{Candidate, Line};
-use crate::cli::{pasted, serve};
+use crate::cli::{compat, serve};
 use clap::{Arg, ArgAction, Command};
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 pub fn candidates(line: &Line) -> Vec<Candidate> {
     let mut program = crate::cli::command();
     program.build();
-    let before = serve::told_apart(pasted::spelled_out(line.before.clone()));
+    let before = serve::told_apart(compat::spelled_out(line.before.clone()));
     let place = Place::of(&program, &before);
     place.candidates(&line.typed)
 }

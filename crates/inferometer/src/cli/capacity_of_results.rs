@@ -4,14 +4,14 @@
 //! Sends nothing. Not here: the search on a server (`capacity`), and the judging
 //! ([`ifm_results::results`]).
 
-use super::load_args::LoadArgs;
-use super::page_args::PageArgs;
-use super::price;
 use super::report::ReportArgs;
+use crate::cli::args::load::LoadArgs;
+use crate::cli::args::page::PageArgs;
+use crate::cli::args::price;
 use crate::exit::{Code, Failure};
+use crate::inputs::{self, Subjects};
 use crate::output::{Format, OwnFormats};
 use crate::session::store_root;
-use crate::subjects::{self, Subjects};
 use crate::terminal;
 use ifm_core::sheet::{PartKind, key};
 use ifm_core::spec::SloSpec;
@@ -65,7 +65,7 @@ fn is_result(store: &Store, word: &str) -> bool {
         || path.exists()
         || has_ending
         || is_folder
-        || (!is_host && subjects::find_argument(store, path).is_ok())
+        || (!is_host && inputs::find_argument(store, path).is_ok())
 }
 
 /// Runs the command.
@@ -82,7 +82,7 @@ pub fn run(
     let files = PageArgs { out: load.results.out.clone(), ..PageArgs::default() };
     files.check()?;
     let store = Store::at(store_root(load.results.store.as_ref()));
-    let subjects = subjects::open(&store, results)?;
+    let subjects = inputs::open(&store, results)?;
     let worth = Worth { usd_per_hour: price::stored(&subjects), ..*worth };
     let of_run = subjects.runs.first().map(|run| &run.manifest.spec.slo);
     // Tiers replace the run's target, and are added to a requested one.

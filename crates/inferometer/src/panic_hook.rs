@@ -52,7 +52,7 @@ mod tests {
             return;
         }
         let this = std::env::current_exe().unwrap();
-        let name = "bug::tests::ends_the_program_unless_the_panic_is_contained";
+        let name = "panic_hook::tests::ends_the_program_unless_the_panic_is_contained";
         let output = Command::new(this)
             .args(["--exact", name, "--nocapture"])
             .env(IS_CHILD, "1")

@@ -1,7 +1,7 @@
 //! The flags that set how long a level lasts.
 
 use crate::exit::Failure;
-use crate::levels::{Ending, LevelRequest};
+use crate::job::levels::{Ending, LevelRequest};
 use clap::Args;
 use ifm_core::duration::seconds;
 use ifm_core::spec::{ArrivalLaw, ArrivalSpec};

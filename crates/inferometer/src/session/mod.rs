@@ -2,19 +2,21 @@
 //! as they finish.
 
 mod beginning;
-mod pairing;
-mod way_out;
+mod failure_hint;
+mod live_view;
+mod media_pairs;
+mod run_sink;
+mod signals;
 
 pub use beginning::{level_plan, request_template};
 
 use crate::exit::{Code, Failure};
+use crate::inputs::stored;
 use crate::job::Job;
-use crate::live_view::{self, StandardError};
 use crate::output::Format;
-use crate::signals::Signals;
-use crate::sink::RunSink;
-use crate::{output, stored, terminal};
+use crate::{output, terminal};
 use beginning::{check_items, check_open_files, first_manifest, form_templates, probe_template};
+use failure_hint::hint_for;
 use ifm_core::order::Order as _;
 use ifm_core::spec::{ArrivalLaw, LoadSpec};
 use ifm_core::words::counted;
@@ -43,11 +45,13 @@ use ifm_session::source::{Carrying, Source};
 use ifm_store::{Store, StoreError};
 use ifm_sys::ClockPair;
 use ifm_sys::host::CpuTicks;
-use pairing::Paired;
+use live_view::StandardError;
+use media_pairs::Paired;
+use run_sink::RunSink;
+use signals::Signals;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use way_out::way_out;
 
 /// The message about a server that went away.
 const SERVER_LOST: &str = "the server was lost";
@@ -64,7 +68,7 @@ pub fn execute(job: Job) -> Result<Code, Failure> {
     let ids_of = job.spec.target.request_ids.then(|| manifest.run_id.clone());
     let template = request_template(&job, &manifest.run_id)?;
     check_items(&job, &template)?;
-    let Paired { pairs, told, had } = pairing::of_job(&job, &template)?;
+    let Paired { pairs, told, had } = media_pairs::of_job(&job, &template)?;
     manifest.media_pairs = pairs;
     let templates = form_templates(&job, template)?;
     let probe = job.spec.workload.probe.as_ref();
@@ -629,7 +633,7 @@ fn verdict(
     if let Some(moment) = failures.as_ref().and_then(Failures::moment_words) {
         text = format!("{text}; {moment}");
     }
-    Err(Failure::new(Code::Invalid, text).hint(way_out(run, &why, failures.as_ref())))
+    Err(Failure::new(Code::Invalid, text).hint(hint_for(run, &why, failures.as_ref())))
 }
 
 fn judge(

@@ -3,7 +3,7 @@
 //!
 //! The server then knows media that are not created anew for each prompt, and they count as seen.
 //!
-//! Not here: which requests have these tokens (`pairs`), how answers are parsed (`ifm-wire`).
+//! Not here: which requests have these tokens (`ifm-session`), how answers are parsed (`ifm-wire`).
 
 use crate::exit::Failure;
 use crate::job::Job;

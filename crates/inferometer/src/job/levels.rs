@@ -1,6 +1,6 @@
 //! From requested levels to levels as they are run and stored.
 //!
-//! Not here: parsing lists of levels (`cli`), and which level follows which (`course`).
+//! Not here: parsing lists of levels (`cli`), and which level follows which (`ifm_session::level_planner`).
 
 use crate::exit::Failure;
 use ifm_core::spec::{ArrivalLaw, ArrivalSpec, EarlyEnd, LoadSpec, RateCurve, RateStretch};

@@ -1,13 +1,13 @@
 //! The flags of every command that drives load.
 
-use super::api_word::ApiWord;
-use super::telemetry_args::TelemetryArgs;
-use super::workload_args::WorkloadArgs;
+use crate::cli::args::api_word::ApiWord;
+use crate::cli::args::telemetry::TelemetryArgs;
+use crate::cli::args::workload::WorkloadArgs;
 use crate::exit::Failure;
-use crate::exported::ExportAsk;
-use crate::host::Stamps;
-use crate::lengths::LengthsWord;
+use crate::job::client_host::Stamps;
+use crate::job::prompt_lengths::LengthsWord;
 use crate::output::Format;
+use crate::output::tool_files::ExportAsk;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use ifm_core::duration::seconds;

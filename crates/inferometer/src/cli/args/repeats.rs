@@ -1,6 +1,6 @@
 //! How often levels are measured, and in which order.
 
-use crate::levels::LevelRequest;
+use crate::job::levels::LevelRequest;
 use clap::{Args, ValueEnum};
 use ifm_workload::Rng;
 

@@ -1,6 +1,6 @@
 //! `--push URL`: the destination of results.
 
-use super::resolve::headers;
+use crate::cli::args::resolve::headers;
 use crate::exit::Failure;
 use crate::push::{Target, authorization};
 use clap::Args;

@@ -1,5 +1,7 @@
 //! Reports as files and as text.
 
+pub mod tool_files;
+
 use crate::exit::Failure;
 use clap::ValueEnum;
 use ifm_report::page::{self, Page, Pictures};

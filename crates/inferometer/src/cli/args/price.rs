@@ -1,6 +1,6 @@
 //! The price of a machine: from a flag, and from stored searches.
 
-use crate::subjects::Subjects;
+use crate::inputs::Subjects;
 use ifm_report::ReportModel;
 
 /// Reads an amount of money.

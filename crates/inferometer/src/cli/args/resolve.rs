@@ -1,15 +1,15 @@
 //! From the command line to the run: fills in every default, and finds every error before anything
 //! is sent. The only place that defines defaults.
 
-use super::first_requests;
-use super::load_args::{LoadArgs, ResultArgs};
-use super::session_headers::{secret_parts, session_headers};
-use super::workload_args::{self, WorkloadArgs};
+use crate::cli::args::first_requests;
+use crate::cli::args::load::{LoadArgs, ResultArgs};
+use crate::cli::args::session_headers::{secret_parts, session_headers};
+use crate::cli::args::workload::{self, WorkloadArgs};
 use crate::exit::Failure;
-use crate::host::Stamps;
 use crate::job::Job;
-use crate::lengths::{self, LengthsAsk};
-use crate::levels::{LevelRequest, items_max, load_specs};
+use crate::job::client_host::Stamps;
+use crate::job::levels::{LevelRequest, items_max, load_specs};
+use crate::job::prompt_lengths::{self, LengthsAsk};
 use crate::secrets::{Secrets, mask_command, masked, masked_fields};
 use ifm_core::Facts;
 use ifm_core::regular::read_named_text;
@@ -91,7 +91,7 @@ pub fn resolve(args: &LoadArgs, levels: &[LevelRequest], words: &[String]) -> Re
     }
     let model = models.as_ref().and_then(|models| models.first().copied());
     let model = model.or(args.model.as_deref());
-    let mut workload = workload_args::open(&asked, &tokenizer)?;
+    let mut workload = workload::open(&asked, &tokenizer)?;
     check_cadence(&args.workload, &workload)?;
     let mut levels = load_specs(levels, seed, &workload)?;
     end_at_broken_target(&mut levels, &args.results);
@@ -190,7 +190,9 @@ pub fn resolve(args: &LoadArgs, levels: &[LevelRequest], words: &[String]) -> Re
     );
     let made_up = made_up_lengths(&workload.facts);
     let prompt_lengths = match made_up {
-        None if is_made_up_mix(&workload.facts) => Some(lengths::of_classes(args.prompt_lengths)?),
+        None if is_made_up_mix(&workload.facts) => {
+            Some(prompt_lengths::of_classes(args.prompt_lengths)?)
+        }
         None => None,
         Some(prompt_tokens) => {
             let calibration = CalibrationAsk {
@@ -207,10 +209,11 @@ pub fn resolve(args: &LoadArgs, levels: &[LevelRequest], words: &[String]) -> Re
                 server: &inspection.info,
                 is_quiet: args.results.quiet,
             };
-            let (scale, prompt_lengths) = lengths::settle(&ask, &mut preflight, &calibration)?;
+            let (scale, prompt_lengths) =
+                prompt_lengths::settle(&ask, &mut preflight, &calibration)?;
             if scale != asked.scale {
                 asked.scale = scale;
-                workload = workload_args::open(&asked, &tokenizer)?;
+                workload = workload::open(&asked, &tokenizer)?;
             }
             Some(prompt_lengths)
         }
@@ -383,7 +386,7 @@ pub fn resolve_simulated(
     let seed = workload.seed.unwrap_or(SIMULATED_SEED);
     let tokenizer = workload.tokenizer()?;
     let asked = workload.request(seed, items_max(levels))?;
-    let opened = workload_args::open(&asked, &tokenizer)?;
+    let opened = workload::open(&asked, &tokenizer)?;
     check_cadence(workload, &opened)?;
     let mut levels = load_specs(levels, seed, &opened)?;
     end_at_broken_target(&mut levels, results);

@@ -1,9 +1,9 @@
 //! Errors in the command line: the intended flag, and what a command accepts.
 //!
 //! Not here: flags of other tools that work unchanged, which are aliases; whole lines of other tools
-//! (`pasted`).
+//! (`compat`).
 
-use super::short_help;
+use crate::cli::help::short_help;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, Command, Error};
 use ifm_compat::shell;
@@ -66,7 +66,7 @@ const SPELLINGS: &[(&str, &str)] = &[
 
 /// The error as text, with the intended flag and what the command accepts.
 pub fn explained(mut error: Error, words: &[String]) -> String {
-    let mut command = super::command();
+    let mut command = crate::cli::command();
     command.build();
     let command = meant(&command, words);
     if error.get(ContextKind::Usage).is_some() {
@@ -105,7 +105,7 @@ fn meant<'a>(program: &'a Command, words: &[String]) -> &'a Command {
         }
     }
     let is_simulated = command.get_name() == "serve" && words.iter().any(|word| word == "--sim");
-    let simulated = || program.find_subcommand(super::serve_simulated::VERB);
+    let simulated = || program.find_subcommand(crate::cli::serve_simulated::VERB);
     if is_simulated { simulated().unwrap_or(command) } else { command }
 }
 
@@ -113,8 +113,8 @@ fn meant<'a>(program: &'a Command, words: &[String]) -> &'a Command {
 fn simulated(error: &Error, command: &Command, words: &[String]) -> Option<String> {
     let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidArg) else { return None };
     let name = typed.split('=').next()?.trim_start_matches("--");
-    let program = super::command();
-    let sim = program.find_subcommand(super::serve_simulated::VERB)?;
+    let program = crate::cli::command();
+    let sim = program.find_subcommand(crate::cli::serve_simulated::VERB)?;
     let is_its = |arg: &Arg| {
         arg.get_long() == Some(name) || arg.get_all_aliases().unwrap_or_default().contains(&name)
     };
@@ -196,7 +196,7 @@ mod tests {
 
     fn told(text: &str) -> String {
         let words: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
-        let error = super::super::parse(&words).expect_err(text);
+        let error = crate::cli::parse(&words).expect_err(text);
         explained(error, &words)
     }
 
@@ -262,7 +262,7 @@ mod tests {
 
     #[test]
     fn every_spelling_is_foreign_and_means_a_flag_of_ours() {
-        let run = super::super::command();
+        let run = crate::cli::command();
         let run = run.find_subcommand("run").expect("run");
         let names: Vec<String> = run
             .get_arguments()

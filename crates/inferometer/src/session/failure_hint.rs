@@ -4,7 +4,7 @@ use ifm_core::{Outcome, RequestRecord, RunData};
 use ifm_metrics::failure::Failures;
 
 /// What to try after a run without an answer.
-pub(super) fn way_out(run: &RunData, why: &str, failures: Option<&Failures>) -> String {
+pub(super) fn hint_for(run: &RunData, why: &str, failures: Option<&Failures>) -> String {
     let status = run.requests.iter().find_map(|record| record.http_status);
     let refused = refused_field(why).filter(|_| matches!(status, Some(400 | 422)));
     if came_whole(run) {

@@ -1,6 +1,6 @@
 //! Stored runs and imports by the names that users type.
 //!
-//! Not here: files that were never stored (`subjects`).
+//! Not here: files that were never stored (`inputs`).
 
 use crate::exit::Failure;
 use crate::terminal;

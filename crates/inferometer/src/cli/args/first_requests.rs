@@ -3,7 +3,7 @@
 //!
 //! Not here: how these requests are sent (`preflight`).
 
-use super::load_args::LoadArgs;
+use crate::cli::args::load::LoadArgs;
 use crate::exit::Failure;
 use crate::terminal;
 use ifm_core::manifest::{RejectedField, ServerInfo};

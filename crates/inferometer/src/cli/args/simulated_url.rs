@@ -3,8 +3,8 @@
 //! The settings of `predict` follow a question mark, as in
 //! `simulated://h100-sxm/llama-3.1-8b?quant=fp8&jitter=0.05`.
 
-use super::deployment_args::DeploymentArgs;
-use super::load_args::LoadArgs;
+use crate::cli::args::deployment::DeploymentArgs;
+use crate::cli::args::load::LoadArgs;
 use crate::exit::Failure;
 use crate::session::store_root;
 use clap::Parser;

@@ -2,11 +2,11 @@
 //!
 //! Not here: sending the background probe.
 
-use super::resolve::{fresh_seed, made_up_lengths};
-use super::workload_args::WorkloadArgs;
+use crate::cli::args::resolve::{fresh_seed, made_up_lengths};
+use crate::cli::args::workload::WorkloadArgs;
 use crate::exit::Failure;
 use crate::job::Job;
-use crate::lengths::{self, LengthsAsk, LengthsWord};
+use crate::job::prompt_lengths::{self, LengthsAsk, LengthsWord};
 use crate::session::request_template;
 use crate::terminal;
 use clap::Args;
@@ -150,7 +150,7 @@ impl OpenedProbe {
             context_tokens: server.context_tokens,
             server: ServerTokenizer::of(server.kind.as_deref(), &job.inspection.model),
         };
-        let (scale, lengths) = lengths::settle(&ask, &mut preflight, &calibration)?;
+        let (scale, lengths) = prompt_lengths::settle(&ask, &mut preflight, &calibration)?;
         job.rejected.extend_from_slice(preflight.rejected());
         Ok((scale, Some(lengths)))
     }

@@ -1,8 +1,8 @@
 //! The flags that describe a simulated server: a machine, a model, and the server's settings.
 //!
-//! Not here: the load (`workload_args`), and the result (`ifm_predict`).
+//! Not here: the load (`workload`), and the result (`ifm_predict`).
 
-use super::setup_args::SetupArgs;
+use crate::cli::args::setup::SetupArgs;
 use crate::exit::Failure;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, value_parser};

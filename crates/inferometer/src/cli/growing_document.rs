@@ -2,8 +2,9 @@
 //! It is stored again after each step, so that no completed step is lost if the program ends early.
 
 use crate::exit::Failure;
+use crate::output;
 use crate::session::store_root;
-use crate::{output, terminal};
+use crate::terminal;
 use clap::Args;
 use ifm_compare::comparison::ResultsEvidence;
 use ifm_core::sheet::{Factors, SHEET_VERSION};
@@ -20,7 +21,7 @@ use std::path::PathBuf;
 
 /// The destination of a document.
 #[derive(Debug, Args)]
-pub struct KeptArgs {
+pub struct DocumentArgs {
     /// One JSON document on standard output
     #[arg(help_heading = "Results", long)]
     pub json: bool,
@@ -54,7 +55,7 @@ pub struct KeptArgs {
     pub ascii: bool,
 }
 
-impl KeptArgs {
+impl DocumentArgs {
     /// The labels as factors of the document.
     pub fn factors(&self) -> Factors {
         let mut factors = Factors::default();
@@ -89,27 +90,27 @@ impl KeptArgs {
 
 /// A growing document.
 #[derive(Debug)]
-pub struct Kept<'a> {
-    args: &'a KeptArgs,
+pub struct GrowingDocument<'a> {
+    args: &'a DocumentArgs,
     store: Store,
     id: String,
     is_there: Cell<bool>,
     failure: RefCell<Option<Failure>>,
 }
 
-impl<'a> Kept<'a> {
+impl<'a> GrowingDocument<'a> {
     /// Checks the store.
     ///
     /// # Errors
     /// It cannot be created.
-    pub fn new(args: &'a KeptArgs) -> Result<Kept<'a>, Failure> {
+    pub fn new(args: &'a DocumentArgs) -> Result<GrowingDocument<'a>, Failure> {
         let root = store_root(args.store.as_ref());
         std::fs::create_dir_all(&root).map_err(|error| {
             Failure::files(format!("cannot create the store {}: {error}", root.display()))
         })?;
         let id = new_run_id(ifm_sys::real_ns(), std::process::id() as u16);
         let (is_there, failure) = (Cell::new(false), RefCell::new(None));
-        Ok(Kept { args, store: Store::at(root), id, is_there, failure })
+        Ok(GrowingDocument { args, store: Store::at(root), id, is_there, failure })
     }
 
     /// Its name, or a substitute.

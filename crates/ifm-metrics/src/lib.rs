@@ -23,6 +23,7 @@ pub mod media_figures;
 pub mod repeats;
 pub mod request;
 pub mod roof;
+pub mod rule;
 pub mod settling;
 pub mod slo;
 pub mod speculation;
@@ -119,7 +120,7 @@ fn summarize_by(run: &RunData, slo: &SloSpec, known: &[LevelSummary]) -> RunSumm
         levels.iter_mut().filter_map(|level| Some((level.level, &mut **level.forms.as_mut()?)));
     measured::forms::note_firsts(with_forms, &run.requests);
     let checks = warning::check(run, &measured, &levels);
-    let warnings = checks.iter().flat_map(|check| check.warnings.iter().cloned()).collect();
+    let warnings = checks.iter().flat_map(|check| check.found().iter().cloned()).collect();
     let repeats = repeats::repeated(&levels);
     // A search answers for the target that it searched with, and for no other.
     let searched = answer::Searched::of(run).filter(|_| is_own);

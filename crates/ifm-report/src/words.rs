@@ -205,13 +205,13 @@ fn questioned(mut answer: Answer, answers: &Answers, checks: &[CheckResult]) -> 
         warning.severity == Severity::Invalid
             && (warning.load == Some(at) || warning.level.is_none())
     };
-    let against = checks.iter().filter(|check| check.warnings.iter().any(is_against));
+    let against = checks.iter().filter(|check| check.found().iter().any(is_against));
     let names: Vec<String> = against.map(|check| check.id.replace('_', " ")).collect();
     if !names.is_empty() {
         answer.detail.push_str(&format!("; ✗ {} failed at this load", names.join(", ")));
     }
     let overload = checks.iter().filter(|check| check.id == "overload");
-    let mut overload = overload.flat_map(|check| &check.warnings);
+    let mut overload = overload.flat_map(|check| check.found());
     if overload.any(|warning| warning.load == Some(at)) {
         answer.detail.push_str("; ⚠ the server did not keep up with this rate");
     }
@@ -418,7 +418,7 @@ pub(crate) fn tally(passed: u32, others: [(u32, &str); 3]) -> String {
 
 /// Whether a check passed and still has something to say.
 pub(crate) fn is_noted(check: &CheckResult) -> bool {
-    check.state() == CheckState::Passed && !check.warnings.is_empty()
+    check.state() == CheckState::Passed && !check.found().is_empty()
 }
 
 /// What one line says: how much it weighs, and the words.

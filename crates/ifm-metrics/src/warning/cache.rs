@@ -10,7 +10,7 @@ const SHARE_MAX: f64 = 0.01;
 pub(super) const CHECK: Check = Check {
     id: "prompt_cache",
     title: "unique prompts did not come from a cache",
-    run: Made::ByLevel(make),
+    look: Made::ByLevel(make),
 };
 
 fn make(context: &Context, level: &LevelSummary) -> AtLevel {

@@ -16,7 +16,7 @@ const SERVED_MIN: f64 = 0.5;
 pub(super) const CHECK: Check = Check {
     id: "cache_lost",
     title: "repeated conversation text came from the server's cache",
-    run: Made::ByLevel(make),
+    look: Made::ByLevel(make),
 };
 
 fn make(_: &Context, level: &LevelSummary) -> AtLevel {
@@ -64,15 +64,16 @@ mod tests {
             let checks = crate::summarize(run).checks;
             checks.into_iter().find(|check| check.id == "cache_lost").expect("a check")
         };
-        assert!(found(&run).is_applicable && found(&run).warnings.is_empty());
+        assert!(found(&run).is_applicable() && found(&run).found().is_empty());
         run.requests.iter_mut().for_each(|record| record.cached_tokens = Some(10));
-        let warnings = found(&run).warnings;
+        let lost = found(&run);
+        let warnings = lost.found();
         assert!(warnings[0].text.contains("53.3 %") && warnings[0].text.contains("10.0 %"));
         // Only hits are reported: a missing value may mean zero.
         let half = run.requests.len() / 2;
         run.requests.iter_mut().take(half).for_each(|record| record.cached_tokens = None);
-        assert!(!found(&run).is_applicable);
+        assert!(!found(&run).is_applicable());
         run.requests.iter_mut().for_each(|record| record.cached_tokens = None);
-        assert!(!found(&run).is_applicable, "not reported");
+        assert!(!found(&run).is_applicable(), "not reported");
     }
 }

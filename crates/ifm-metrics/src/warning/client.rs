@@ -13,7 +13,7 @@ use ifm_core::{HealthVerdict, RunData};
 const LATE_SHARE_MAX: f64 = 0.20;
 
 pub(super) const CHECK: Check =
-    Check { id: "client", title: "the client kept up", run: Made::ForRun(make) };
+    Check { id: "client", title: "the client kept up", look: Made::ForRun(make) };
 
 fn make(context: &Context) -> Option<Vec<Finding>> {
     let health = context.run.manifest.health.as_ref()?;

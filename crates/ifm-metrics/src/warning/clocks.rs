@@ -31,7 +31,7 @@ const HELD: [(u64, &str); 4] = [
 pub(super) const CHECK: Check = Check {
     id: "clocks",
     title: "GPU clocks did not drop during a level",
-    run: Made::ByLevel(make),
+    look: Made::ByLevel(make),
 };
 
 fn make(context: &Context, level: &LevelSummary) -> AtLevel {

@@ -9,7 +9,7 @@ use ifm_core::Metric;
 const SHARE_MAX: f64 = 0.05;
 
 pub(super) const CHECK: Check =
-    Check { id: "co_arrival", title: "events came one by one", run: Made::ByLevel(make) };
+    Check { id: "co_arrival", title: "events came one by one", look: Made::ByLevel(make) };
 
 /// What buffers streams, and how to turn it off.
 const CULPRITS: &str = "Check what is between client and model: HAProxy needs `option http-no-delay`, \

@@ -16,7 +16,7 @@ const NS_MIN: f64 = 1e6;
 pub(super) const CHECK: Check = Check {
     id: "cold_level",
     title: "no load was worse than the next larger one",
-    run: Made::ForRun(make),
+    look: Made::ForRun(make),
 };
 
 /// The levels that were worse than the next larger load, in the order in which they ran: each

@@ -4,7 +4,7 @@ use super::{AtLevel, Check, Context, Made, Severity};
 use crate::level::LevelSummary;
 
 pub(super) const CHECK: Check =
-    Check { id: "completeness", title: "levels ran to their end", run: Made::ByLevel(make) };
+    Check { id: "completeness", title: "levels ran to their end", look: Made::ByLevel(make) };
 
 fn make(_: &Context, level: &LevelSummary) -> AtLevel {
     match level.complete {

@@ -6,7 +6,7 @@ use crate::level::LevelSummary;
 pub(super) const CHECK: Check = Check {
     id: "concurrency",
     title: "the requested number of requests was in flight",
-    run: Made::ByLevel(make),
+    look: Made::ByLevel(make),
 };
 
 fn make(context: &Context, level: &LevelSummary) -> AtLevel {

@@ -15,7 +15,7 @@ const REQUESTS_MIN: usize = 4;
 pub(super) const CHECK: Check = Check {
     id: "connections",
     title: "connections stayed open between requests",
-    run: Made::ByLevel(make),
+    look: Made::ByLevel(make),
 };
 
 fn make(context: &Context, level: &LevelSummary) -> AtLevel {

@@ -7,8 +7,11 @@ use ifm_core::Metric;
 /// Above this share of answers without text, those are why tokens and events differ.
 const EMPTY_SHARE: f64 = 0.01;
 
-pub(super) const CHECK: Check =
-    Check { id: "counting", title: "tokens were counted, one per event", run: Made::ByLevel(make) };
+pub(super) const CHECK: Check = Check {
+    id: "counting",
+    title: "tokens were counted, one per event",
+    look: Made::ByLevel(make),
+};
 
 fn make(_: &Context, level: &LevelSummary) -> AtLevel {
     // Sound alone has no tokens.

@@ -9,7 +9,7 @@ const SHARE_MAX: f64 = 0.05;
 pub(super) const CHECK: Check = Check {
     id: "cut_off",
     title: "few requests were cut off by the client",
-    run: Made::ByLevel(make),
+    look: Made::ByLevel(make),
 };
 
 fn make(_: &Context, level: &LevelSummary) -> AtLevel {

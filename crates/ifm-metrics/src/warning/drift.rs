@@ -20,7 +20,7 @@ const THIRD_MIN: usize = 20;
 pub(super) const CHECK: Check = Check {
     id: "drift",
     title: "latencies did not drift during a level",
-    run: Made::ByLevel(make),
+    look: Made::ByLevel(make),
 };
 
 fn make(context: &Context, level: &LevelSummary) -> AtLevel {

@@ -7,7 +7,7 @@ use crate::slo::ERROR_RATE_MAX;
 use ifm_core::Outcome;
 
 pub(super) const CHECK: Check =
-    Check { id: "failures", title: "requests completed", run: Made::ByLevel(make) };
+    Check { id: "failures", title: "requests completed", look: Made::ByLevel(make) };
 
 fn make(context: &Context, level: &LevelSummary) -> AtLevel {
     let counts = &level.counts;

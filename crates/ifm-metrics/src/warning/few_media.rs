@@ -11,7 +11,7 @@ const CACHED_MIN: f64 = 0.05;
 pub(super) const CHECK: Check = Check {
     id: "few_media",
     title: "images, recordings and videos were new to the server",
-    run: Made::ByLevel(make),
+    look: Made::ByLevel(make),
 };
 
 fn make(context: &Context, level: &LevelSummary) -> AtLevel {

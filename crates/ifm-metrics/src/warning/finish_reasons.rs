@@ -7,7 +7,7 @@ use ifm_core::{Ending, RequestRecord};
 pub(super) const CHECK: Check = Check {
     id: "finish_reasons",
     title: "answers ended for known reasons",
-    run: Made::ByLevel(make),
+    look: Made::ByLevel(make),
 };
 
 fn make(context: &Context, level: &LevelSummary) -> AtLevel {

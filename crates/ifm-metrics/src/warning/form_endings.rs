@@ -9,7 +9,7 @@ const CUT_SHARE_MAX: f64 = 0.1;
 pub(super) const CHECK: Check = Check {
     id: "form_endings",
     title: "structured answers come to their end",
-    run: Made::ByLevel(make),
+    look: Made::ByLevel(make),
 };
 
 fn make(context: &Context, level: &LevelSummary) -> AtLevel {

@@ -7,7 +7,7 @@ use ifm_core::words::counted;
 pub(super) const CHECK: Check = Check {
     id: "form_validity",
     title: "structured answers have the requested form",
-    run: Made::ByLevel(make),
+    look: Made::ByLevel(make),
 };
 
 fn make(_: &Context, level: &LevelSummary) -> AtLevel {

@@ -8,7 +8,7 @@ use ifm_core::Metric;
 const SHARE_NOTED: f64 = 0.01;
 
 pub(super) const CHECK: Check =
-    Check { id: "hidden_tokens", title: "reasoning was sent, too", run: Made::ByLevel(make) };
+    Check { id: "hidden_tokens", title: "reasoning was sent, too", look: Made::ByLevel(make) };
 
 fn make(_: &Context, level: &LevelSummary) -> AtLevel {
     if level.latencies.get(Metric::Ttft).is_none() || level.tokens.output_total.is_none() {

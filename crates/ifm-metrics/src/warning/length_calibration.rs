@@ -6,7 +6,7 @@ use ifm_core::spec::PromptLengths;
 pub(super) const CHECK: Check = Check {
     id: "length_calibration",
     title: "prompt lengths follow the server's count",
-    run: Made::ForRun(make),
+    look: Made::ForRun(make),
 };
 
 fn make(context: &Context) -> Option<Vec<Finding>> {

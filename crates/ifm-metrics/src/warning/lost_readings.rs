@@ -14,7 +14,7 @@ const OF_DEVICES: [Signal; 4] =
 pub(super) const CHECK: Check = Check {
     id: "lost_readings",
     title: "every GPU and power sensor reported until the end",
-    run: Made::ByLevel(make),
+    look: Made::ByLevel(make),
 };
 
 fn make(context: &Context, level: &LevelSummary) -> AtLevel {

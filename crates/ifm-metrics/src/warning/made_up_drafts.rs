@@ -7,7 +7,7 @@ use crate::level::LevelSummary;
 pub(super) const CHECK: Check = Check {
     id: "made_up_drafts",
     title: "drafts were of text that people write",
-    run: Made::ByLevel(make),
+    look: Made::ByLevel(make),
 };
 
 /// Kinds of workload whose prompts are drawn, or filled up to a length, rather than written.

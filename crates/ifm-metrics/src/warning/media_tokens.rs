@@ -15,7 +15,7 @@ const RATIO_MAX: f64 = 1.5;
 pub(super) const CHECK: Check = Check {
     id: "media_tokens",
     title: "image token counts fit the image sizes",
-    run: Made::ByLevel(make),
+    look: Made::ByLevel(make),
 };
 
 /// An image as a request carried it alone.

@@ -52,6 +52,7 @@ pub use cold::cold_levels;
 pub use rejected_fields::rejection_sentence;
 
 use crate::level::{LevelSummary, Load, MeasuredByLevel};
+use crate::rule::{Looked, Rule, RuleResult};
 use ifm_core::{RequestRecord, RunData};
 
 ifm_core::vocabulary! {
@@ -98,23 +99,13 @@ ifm_core::vocabulary! {
 }
 
 /// A check and what it found.
-#[derive(Debug, Clone, PartialEq)]
-pub struct CheckResult {
-    /// Id, stable over versions.
-    pub id: &'static str,
-    /// What is checked, as a short statement that holds if the check passes.
-    pub title: &'static str,
-    /// Whether the run holds what the check needs.
-    pub is_applicable: bool,
-    /// What was found.
-    pub warnings: Vec<Warning>,
-}
+pub type CheckResult = RuleResult<Warning>;
 
 impl CheckResult {
     /// The result in one word.
     pub fn state(&self) -> CheckState {
-        match self.warnings.iter().map(|warning| warning.severity).max() {
-            _ if !self.is_applicable => CheckState::NotApplicable,
+        match self.found().iter().map(|warning| warning.severity).max() {
+            _ if !self.is_applicable() => CheckState::NotApplicable,
             Some(Severity::Invalid) => CheckState::Invalid,
             Some(Severity::Caution) => CheckState::Caution,
             Some(Severity::Note) | None => CheckState::Passed,
@@ -149,12 +140,8 @@ enum AtLevel {
     Fires(Severity, String),
 }
 
-/// A check: what it says if it passes, and how it is made.
-struct Check {
-    id: &'static str,
-    title: &'static str,
-    run: Made,
-}
+/// A check: it is given a run with its records.
+type Check = Rule<Made>;
 
 /// How a check is made.
 enum Made {
@@ -245,56 +232,63 @@ pub(crate) fn check(
     levels: &[LevelSummary],
 ) -> Vec<CheckResult> {
     let context = Context { run, measured, levels };
-    CHECKS.into_iter().map(|check| check.make(&context)).collect()
+    CHECKS.into_iter().map(|check| check.result(made(check, &context))).collect()
 }
 
-impl Check {
-    fn make(&self, context: &Context) -> CheckResult {
-        let is_of_measuring = OF_MEASURING.iter().any(|check| check.id == self.id);
-        let (is_applicable, warnings) = match self.run {
-            _ if is_of_measuring && context.run.manifest.predicted.is_some() => (false, Vec::new()),
-            Made::ForRun(make) => match make(context) {
-                None => (false, Vec::new()),
-                Some(findings) => {
-                    let warn = |finding| self.warning(None, finding);
-                    (true, findings.into_iter().map(warn).collect())
-                }
-            },
-            Made::ByLevel(make) => self.make_by_level(context, make),
-        };
-        CheckResult { id: self.id, title: self.title, is_applicable, warnings }
-    }
+/// Ids and titles of all checks, in their order.
+pub fn checks() -> impl Iterator<Item = (&'static str, &'static str)> {
+    CHECKS.into_iter().map(|check| (check.id, check.title))
+}
 
-    fn make_by_level(
-        &self,
-        context: &Context,
-        make: fn(&Context, &LevelSummary) -> AtLevel,
-    ) -> (bool, Vec<Warning>) {
-        let mut is_applicable = false;
-        let mut warnings = Vec::new();
-        // A scout is short on purpose: only its failed requests deserve a warning.
-        let is_checked = |level: &&LevelSummary| !level.is_scout() || self.id == failures::CHECK.id;
-        for level in context.levels.iter().filter(is_checked) {
-            match make(context, level) {
-                AtLevel::NotApplicable => continue,
-                AtLevel::Silent => {}
-                AtLevel::Fires(severity, text) => {
-                    warnings.push(self.warning(Some(level), (severity, text)));
-                }
+/// What a check lacks where it does not apply.
+const NEEDED: &str = "a run with the data that the check needs";
+
+fn made(check: &Check, context: &Context) -> Looked<Warning> {
+    let is_of_measuring = OF_MEASURING.iter().any(|of| of.id == check.id);
+    if is_of_measuring && context.run.manifest.predicted.is_some() {
+        return Looked::Needs(NEEDED);
+    }
+    match check.look {
+        Made::ForRun(make) => match make(context) {
+            None => Looked::Needs(NEEDED),
+            Some(findings) => {
+                let warn = |finding| warning(check, None, finding);
+                Looked::Found(findings.into_iter().map(warn).collect())
             }
-            is_applicable = true;
-        }
-        (is_applicable, warnings)
+        },
+        Made::ByLevel(make) => made_by_level(check, context, make),
     }
+}
 
-    fn warning(&self, level: Option<&LevelSummary>, (severity, text): Finding) -> Warning {
-        Warning {
-            check: self.id,
-            severity,
-            level: level.map(|level| level.level),
-            load: level.and_then(LevelSummary::load),
-            text,
+fn made_by_level(
+    check: &Check,
+    context: &Context,
+    make: fn(&Context, &LevelSummary) -> AtLevel,
+) -> Looked<Warning> {
+    let mut is_applicable = false;
+    let mut warnings = Vec::new();
+    // A scout is short on purpose: only its failed requests deserve a warning.
+    let is_checked = |level: &&LevelSummary| !level.is_scout() || check.id == failures::CHECK.id;
+    for level in context.levels.iter().filter(is_checked) {
+        match make(context, level) {
+            AtLevel::NotApplicable => continue,
+            AtLevel::Silent => {}
+            AtLevel::Fires(severity, text) => {
+                warnings.push(warning(check, Some(level), (severity, text)));
+            }
         }
+        is_applicable = true;
+    }
+    if is_applicable { Looked::Found(warnings) } else { Looked::Needs(NEEDED) }
+}
+
+fn warning(check: &Check, level: Option<&LevelSummary>, (severity, text): Finding) -> Warning {
+    Warning {
+        check: check.id,
+        severity,
+        level: level.map(|level| level.level),
+        load: level.and_then(LevelSummary::load),
+        text,
     }
 }
 
@@ -321,6 +315,7 @@ mod testing {
     //! One entry point for the tests of all checks.
 
     use super::{CheckState, Severity};
+    use crate::rule::testing::{fires, of};
     use crate::testing::{closed_loop, run};
     use ifm_core::RunData;
 
@@ -331,31 +326,27 @@ mod testing {
 
     /// Checks that `id` is silent on a sound run and says `word` with `severity` on a corrupted one.
     pub fn check(id: &str, corrupt: impl FnOnce(&mut RunData), severity: Severity, word: &str) {
-        let mut run = sound_run();
-        assert_eq!(state(&run, id), CheckState::Passed, "{id} on a sound run");
-        corrupt(&mut run);
-        let summary = crate::summarize(&run);
-        let result = summary.checks.iter().find(|check| check.id == id).expect("a known check");
-        let found: Vec<_> =
-            result.warnings.iter().map(|warning| (warning.severity, &warning.text)).collect();
-        assert!(
-            found.iter().any(|(found, text)| *found == severity && text.contains(word)),
-            "{id} should say {word}: {found:?}"
+        let sound = sound_run();
+        let mut corrupted = sound.clone();
+        corrupt(&mut corrupted);
+        let [sound, corrupted] = [sound, corrupted].map(|run| crate::summarize(&run).checks);
+        fires(
+            [of(id, &sound), of(id, &corrupted)],
+            |found| found.severity > Severity::Note,
+            |found| found.severity == severity && found.text.contains(word),
         );
     }
 
     /// The state of a check on a run.
     pub fn state(run: &RunData, id: &str) -> CheckState {
         let summary = crate::summarize(run);
-        let result = summary.checks.iter().find(|check| check.id == id);
-        result.expect("a known check").state()
+        of(id, &summary.checks).state()
     }
 
     /// What a check says first on a run; empty where it says nothing.
     pub fn text(run: &RunData, id: &str) -> String {
         let summary = crate::summarize(run);
-        let result = summary.checks.iter().find(|check| check.id == id);
-        let said = result.expect("a known check").warnings.first();
+        let said = of(id, &summary.checks).found().first();
         said.map(|warning| warning.text.clone()).unwrap_or_default()
     }
 

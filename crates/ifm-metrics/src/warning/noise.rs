@@ -13,7 +13,7 @@ const CV_MAX: f64 = 0.05;
 const NS_MIN: f64 = 1e6;
 
 pub(super) const CHECK: Check =
-    Check { id: "noise", title: "repeats of a level agreed", run: Made::ByLevel(make) };
+    Check { id: "noise", title: "repeats of a level agreed", look: Made::ByLevel(make) };
 
 /// Speaks of all repeats of a load at the first of them.
 fn make(context: &Context, level: &LevelSummary) -> AtLevel {

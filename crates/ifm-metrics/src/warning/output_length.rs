@@ -8,7 +8,7 @@ use ifm_core::RequestRecord;
 const SHARE_MAX: f64 = 0.02;
 
 pub(super) const CHECK: Check =
-    Check { id: "output_length", title: "answers are as long as asked", run: Made::ByLevel(make) };
+    Check { id: "output_length", title: "answers are as long as asked", look: Made::ByLevel(make) };
 
 fn make(context: &Context, level: &LevelSummary) -> AtLevel {
     // An answer of a form ends when it is complete: what was asked is the most that it may have.

@@ -16,7 +16,7 @@ const KEPT_UP_SHARE: f64 = 0.95;
 const NOISE: f64 = 3.0;
 
 pub(super) const CHECK: Check =
-    Check { id: "overload", title: "the server kept up with the rate", run: Made::ByLevel(make) };
+    Check { id: "overload", title: "the server kept up with the rate", look: Made::ByLevel(make) };
 
 fn make(context: &Context, level: &LevelSummary) -> AtLevel {
     let Some(Load::ReqPerS(asked)) = level.load() else { return AtLevel::NotApplicable };

@@ -24,7 +24,7 @@ const LOOKED_AT_MAX: usize = 1000;
 pub(super) const CHECK: Check = Check {
     id: "overtaken",
     title: "first tokens came in the order of the requests",
-    run: Made::ByLevel(make),
+    look: Made::ByLevel(make),
 };
 
 /// A first token on its way.
@@ -130,7 +130,7 @@ mod tests {
         for run in [long, cold, other, all] {
             let summary = crate::summarize(&run);
             let found = summary.checks.iter().find(|check| check.id == "overtaken").unwrap();
-            assert!(found.is_applicable && found.warnings.is_empty(), "{:?}", found.warnings);
+            assert!(found.is_applicable() && found.found().is_empty(), "{:?}", found.found());
         }
     }
 }

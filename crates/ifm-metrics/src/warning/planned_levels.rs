@@ -4,7 +4,7 @@ use super::{Check, Context, Finding, Made, Severity};
 use ifm_core::spec::LoadSpec;
 
 pub(super) const CHECK: Check =
-    Check { id: "planned_levels", title: "every planned level has data", run: Made::ForRun(make) };
+    Check { id: "planned_levels", title: "every planned level has data", look: Made::ForRun(make) };
 
 fn make(context: &Context) -> Option<Vec<Finding>> {
     let planned = &context.run.manifest.spec.levels;

@@ -9,7 +9,7 @@ const GRAMMAR_COMPILE_MS: &str = "grammar_compile_ms";
 pub(super) const CHECK: Check = Check {
     id: "predicted",
     title: "predictions are not presented as measurements",
-    run: Made::ForRun(make),
+    look: Made::ForRun(make),
 };
 
 fn make(context: &Context) -> Option<Vec<Finding>> {

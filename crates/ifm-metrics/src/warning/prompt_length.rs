@@ -14,7 +14,7 @@ pub(super) const TEMPLATE_TOKENS: f64 = 64.0;
 pub(super) const CHECK: Check = Check {
     id: "prompt_length",
     title: "prompts have the intended length",
-    run: Made::ByLevel(make),
+    look: Made::ByLevel(make),
 };
 
 /// What a server may add to a prompt.

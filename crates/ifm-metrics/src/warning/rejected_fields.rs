@@ -8,7 +8,7 @@ use ifm_core::manifest::RejectedField;
 pub(super) const CHECK: Check = Check {
     id: "rejected_fields",
     title: "the server accepts the fields that requests need",
-    run: Made::ForRun(make),
+    look: Made::ForRun(make),
 };
 
 fn make(context: &Context) -> Option<Vec<Finding>> {

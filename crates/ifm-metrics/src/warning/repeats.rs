@@ -3,7 +3,7 @@
 use super::{Check, Context, Finding, Made, Severity, percent};
 
 pub(super) const CHECK: Check =
-    Check { id: "repeated_prompts", title: "no prompt was sent twice", run: Made::ForRun(make) };
+    Check { id: "repeated_prompts", title: "no prompt was sent twice", look: Made::ForRun(make) };
 
 fn make(context: &Context) -> Option<Vec<Finding>> {
     let sent = context.run.manifest.workload.as_ref().filter(|sent| sent.prompts > 0)?;

@@ -11,7 +11,7 @@ const P99: f64 = 99.0;
 const ANSWERS_MIN: u64 = 20;
 
 pub(super) const CHECK: Check =
-    Check { id: "samples", title: "enough requests were answered", run: Made::ByLevel(make) };
+    Check { id: "samples", title: "enough requests were answered", look: Made::ByLevel(make) };
 
 fn make(_: &Context, level: &LevelSummary) -> AtLevel {
     let ok = level.counts.ok;

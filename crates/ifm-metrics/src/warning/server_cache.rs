@@ -8,7 +8,7 @@ use crate::level::LevelSummary;
 pub(super) const CHECK: Check = Check {
     id: "server_cache",
     title: "by the server's counters, unique prompts did not come from a cache",
-    run: Made::ByLevel(make),
+    look: Made::ByLevel(make),
 };
 
 fn make(context: &Context, level: &LevelSummary) -> AtLevel {

@@ -16,7 +16,7 @@ const OVERFLOW_SHARE_MAX: f64 = 0.01;
 const CUT_SHARE_MAX: f64 = 0.05;
 
 pub(super) const CHECK: Check =
-    Check { id: "sessions", title: "conversations were complete", run: Made::ByLevel(make) };
+    Check { id: "sessions", title: "conversations were complete", look: Made::ByLevel(make) };
 
 fn make(_: &Context, level: &LevelSummary) -> AtLevel {
     let Some(sessions) = level.sessions.as_deref() else { return AtLevel::NotApplicable };
@@ -117,7 +117,7 @@ mod tests {
         let checks = crate::summarize(&failed).checks;
         let check = checks.iter().find(|check| check.id == "sessions").expect("a check");
         assert_eq!(check.state(), CheckState::Passed);
-        assert!(check.warnings[0].text.contains("1 of 200 sessions (0.5 %)"), "{check:?}");
+        assert!(check.found()[0].text.contains("1 of 200 sessions (0.5 %)"), "{check:?}");
         let alone = crate::warning::testing::sound_run();
         assert_eq!(state(&alone, "sessions"), CheckState::NotApplicable);
     }

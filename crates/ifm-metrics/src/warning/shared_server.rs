@@ -22,7 +22,7 @@ const SEEN_SHARE_MIN: f64 = 0.90;
 pub(super) const CHECK: Check = Check {
     id: "shared_server",
     title: "no other client used the server",
-    run: Made::ByLevel(make),
+    look: Made::ByLevel(make),
 };
 
 fn make(context: &Context, level: &LevelSummary) -> AtLevel {

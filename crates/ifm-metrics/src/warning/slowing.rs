@@ -23,7 +23,7 @@ const SAMPLES_MIN: usize = 3;
 pub(super) const CHECK: Check = Check {
     id: "slowing",
     title: "no level or repeat slowed down together with its GPU",
-    run: Made::ForRun(make),
+    look: Made::ForRun(make),
 };
 
 fn make(context: &Context) -> Option<Vec<Finding>> {

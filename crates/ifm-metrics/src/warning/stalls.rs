@@ -18,7 +18,7 @@ const GAPS_MIN: usize = 8;
 const SHARE_MAX: f64 = 0.01;
 
 pub(super) const CHECK: Check =
-    Check { id: "stalls", title: "answers had no long stalls", run: Made::ByLevel(make) };
+    Check { id: "stalls", title: "answers had no long stalls", look: Made::ByLevel(make) };
 
 fn make(context: &Context, level: &LevelSummary) -> AtLevel {
     let mut longest = Vec::new();
@@ -84,7 +84,7 @@ mod tests {
             stop(&mut run, answers, ns);
             let summary = crate::summarize(&run);
             let found = summary.checks.iter().find(|check| check.id == "stalls").unwrap();
-            assert!(found.is_applicable && found.warnings.is_empty(), "{:?}", found.warnings);
+            assert!(found.is_applicable() && found.found().is_empty(), "{:?}", found.found());
         }
     }
 }

@@ -5,7 +5,7 @@ use crate::level::LevelSummary;
 use ifm_core::words::counted;
 
 pub(super) const CHECK: Check =
-    Check { id: "streams", title: "answers were streamed", run: Made::ByLevel(make) };
+    Check { id: "streams", title: "answers were streamed", look: Made::ByLevel(make) };
 
 fn make(context: &Context, level: &LevelSummary) -> AtLevel {
     let target = &context.run.manifest.spec.target;

@@ -10,7 +10,7 @@ const SHARE_MIN: f64 = 0.95;
 pub(super) const CHECK: Check = Check {
     id: "ttft_parts",
     title: "the server's own times fit into the TTFT that the client measured",
-    run: Made::ByLevel(make),
+    look: Made::ByLevel(make),
 };
 
 fn make(context: &Context, level: &LevelSummary) -> AtLevel {
@@ -45,7 +45,7 @@ mod tests {
         let found = |run: &ifm_core::RunData| {
             let checks = crate::summarize(run).checks;
             let check = checks.into_iter().find(|check| check.id == "ttft_parts").expect("made");
-            (check.state(), check.warnings.first().map(|it| it.text.clone()).unwrap_or_default())
+            (check.state(), check.found().first().map(|it| it.text.clone()).unwrap_or_default())
         };
         assert_eq!(found(&run).0, CheckState::NotApplicable);
         let queue = |run: &mut ifm_core::RunData, number: usize, queue_ms: u64| {

@@ -14,7 +14,7 @@ const SHARE_MIN: f64 = 0.95;
 pub(super) const CHECK: Check = Check {
     id: "unread_media",
     title: "prompts grew with the images that they carried",
-    run: Made::ByLevel(make),
+    look: Made::ByLevel(make),
 };
 
 /// Whether the prompt has no token for its images; absent if unknown.

@@ -15,7 +15,7 @@ const BYTES_MIN: u64 = 64 * 1024;
 pub(super) const CHECK: Check = Check {
     id: "upload",
     title: "sending the requests took little of the time to first token",
-    run: Made::ByLevel(make),
+    look: Made::ByLevel(make),
 };
 
 fn is_large(record: &RequestRecord) -> bool {

@@ -13,7 +13,7 @@ const NS_PER_MS: f64 = 1e6;
 pub(super) const CHECK: Check = Check {
     id: "warm_up",
     title: "levels did not start slower or faster than the rest",
-    run: Made::ByLevel(make),
+    look: Made::ByLevel(make),
 };
 
 fn make(context: &Context, level: &LevelSummary) -> AtLevel {

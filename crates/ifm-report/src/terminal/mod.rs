@@ -182,7 +182,7 @@ fn shortened(checks: &[CheckResult], loud_max: usize) -> Vec<words::Told> {
     };
     let of_check = |check: &CheckResult| {
         let (notes, loud): (Vec<_>, Vec<_>) =
-            words::told(&check.warnings).into_iter().partition(|line| line.0 == Severity::Note);
+            words::told(check.found()).into_iter().partition(|line| line.0 == Severity::Note);
         [first(loud, loud_max), first(notes, NOTES_MAX.min(loud_max))].concat()
     };
     let mut lines: Vec<words::Told> = checks.iter().flat_map(of_check).collect();
@@ -204,6 +204,7 @@ mod tests {
     use crate::testing::{all_failed, model, single, sweep};
     use ifm_core::series::Signal;
     use ifm_metrics::level::Load;
+    use ifm_metrics::rule::Looked;
     use ifm_metrics::testing::telemetry;
 
     const PLAIN: TerminalStyle =
@@ -286,8 +287,12 @@ mod tests {
             text: text.to_owned(),
         };
         let tell = |model: &mut ReportModel, warnings: Vec<ifm_metrics::Warning>| {
-            model.summary.checks.iter_mut().for_each(|check| check.warnings.clear());
-            model.summary.checks[0].warnings = warnings;
+            model
+                .summary
+                .checks
+                .iter_mut()
+                .for_each(|check| check.looked = Looked::Found(Vec::new()));
+            model.summary.checks[0].looked = Looked::Found(warnings);
             terminal_answers(model, &PLAIN)
         };
         let text = tell(&mut model, vec![found(1, "few"), found(2, "none"), found(4, "few")]);

@@ -1,6 +1,6 @@
 //! A run of our own in an audit: its checks, said as findings.
 
-use super::{Finding, Level, Looked, RuleResult, Spot};
+use super::{Finding, Level, RuleResult, Spot};
 use ifm_core::sheet::Place;
 use ifm_metrics::RunSummary;
 use ifm_metrics::warning::{CheckResult, Severity, Warning};
@@ -11,11 +11,7 @@ pub fn of_run(name: &str, summary: &RunSummary) -> Vec<RuleResult> {
 }
 
 fn of_check(name: &str, check: &CheckResult) -> RuleResult {
-    let findings = check.warnings.iter().map(|warning| of_warning(name, warning)).collect();
-    let looked = match check.is_applicable {
-        true => Looked::Found(findings),
-        false => Looked::Needs("a run with the data that the check needs"),
-    };
+    let looked = check.looked.map(|warning| of_warning(name, warning));
     RuleResult { id: check.id, title: check.title, looked }
 }
 

@@ -1,9 +1,10 @@
 //! Small documents for the tests of rules.
 
-use super::{Audit, Finding, Level, Looked, Subject, audit};
+use super::{Audit, Finding, Level, Subject, audit};
 use ifm_core::Metric;
 use ifm_core::Sheet;
 use ifm_core::sheet::{Figure, Part, PartKind, Place, Row, RowRole, Source, Statistic, Unit};
+use ifm_metrics::rule::testing::{fires, of};
 
 /// A row with figures as printed: quantity, statistic, digits, unit.
 pub fn row(line: u32, figures: &[(Metric, Statistic, &str, Unit)]) -> Row {
@@ -35,12 +36,7 @@ pub fn audited(sheets: &[Sheet]) -> Audit {
 
 /// What a rule finds in documents; none if it could not look.
 pub fn found(rule: &str, sheets: &[Sheet]) -> Vec<Finding> {
-    let audit = audited(sheets);
-    let result = audit.rules.iter().find(|result| result.id == rule).expect("a known rule");
-    match &result.looked {
-        Looked::Found(findings) => findings.clone(),
-        Looked::Needs(_) => Vec::new(),
-    }
+    of(rule, &audited(sheets).rules).found().to_vec()
 }
 
 /// Checks that a rule is silent on a sound document and says `word` at `level` on a corrupted one.
@@ -51,12 +47,12 @@ pub fn check(
     level: Level,
     word: &str,
 ) {
-    assert_eq!(found(rule, std::slice::from_ref(sound)), [], "{rule} on a sound document");
     let mut corrupted = sound.clone();
     corrupt(&mut corrupted);
-    let findings = found(rule, &[corrupted]);
-    assert!(
-        findings.iter().any(|finding| finding.level == level && finding.text.contains(word)),
-        "{rule} should say {word}: {findings:?}"
+    let [sound, corrupted] = [sound.clone(), corrupted].map(|sheet| audited(&[sheet]).rules);
+    fires(
+        [of(rule, &sound), of(rule, &corrupted)],
+        |_| true,
+        |finding| finding.level == level && finding.text.contains(word),
     );
 }

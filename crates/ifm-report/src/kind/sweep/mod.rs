@@ -396,7 +396,7 @@ fn trust(model: &ReportModel) -> Trust {
             false => state(check.state()).to_owned(),
         },
         title: check.title.to_owned(),
-        lines: words::told(&check.warnings).into_iter().map(|(_, text)| text).collect(),
+        lines: words::told(check.found()).into_iter().map(|(_, text)| text).collect(),
     };
     let answers = model.summary.answers.as_ref();
     let line = answers.map(|answers| {

@@ -3,7 +3,7 @@
 //!
 //! The kernel counts both, so that an outlier is identified by its cause and not by its value.
 
-pub use ifm_analysis::disturbance::Disturbance;
+pub use ifm_metrics::disturbance::Disturbance;
 
 use ifm_sys::account::{Account, of_threads};
 use ifm_sys::host::CpuTicks;

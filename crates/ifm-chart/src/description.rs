@@ -80,7 +80,7 @@ pub struct Cartesian {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Axis {
-    /// Quantity, such as `ITL P99`.
+    /// Metric, such as `ITL P99`.
     pub name: String,
     /// Unit, such as `ms`; empty for a pure number or categories.
     pub unit: String,
@@ -120,7 +120,7 @@ impl Default for Scale {
 /// A second reading of an axis: the same places in another quantity.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Second {
-    /// Quantity.
+    /// Metric.
     pub name: String,
     /// Unit.
     pub unit: String,

@@ -2,9 +2,10 @@
 
 use super::judge::{self, Check, Verdict};
 use super::{Trial, tokenizer};
-use ifm_analysis::definitions::{Definitions, sheet};
+use ifm_core::Metric;
 use ifm_core::Sheet;
-use ifm_core::sheet::{Figure, Quantity, Row, RowRole};
+use ifm_core::sheet::{Figure, Row, RowRole};
+use ifm_metrics::definitions::{Definitions, sheet};
 use ifm_store::Store;
 use ifm_terminal::exit::Failure;
 use ifm_truth::Case;
@@ -200,7 +201,7 @@ fn joined(rows: Vec<(String, Row)>) -> Option<(String, Row)> {
     let (source, mut row) =
         rows.into_iter().max_by_key(|(_, row)| (row.requests.len(), row.figures.len()))?;
     let (other, more) = most_figures?;
-    let own: Vec<Quantity> = row.figures.iter().map(|figure| figure.quantity.clone()).collect();
+    let own: Vec<Metric> = row.figures.iter().map(|figure| figure.quantity).collect();
     let is_new = |figure: &Figure| !own.contains(&figure.quantity);
     let before = row.figures.len();
     row.figures.extend(more.figures.into_iter().filter(is_new));
@@ -260,14 +261,14 @@ mod tests {
             row.requests = vec![SheetRequest::default(); requests];
             row
         };
-        let records = row(&[figure(Quantity::E2e, 5.0)], 3);
-        let summary = row(&[figure(Quantity::E2e, 6.0), figure(Quantity::Ttft, 1.0)], 0);
+        let records = row(&[figure(Metric::E2e, 5.0)], 3);
+        let summary = row(&[figure(Metric::E2e, 6.0), figure(Metric::Ttft, 1.0)], 0);
         let rows = vec![("records".to_owned(), records), ("summary".to_owned(), summary)];
         let (source, row) = joined(rows).expect("a row");
         assert_eq!(source, "records and summary");
         assert_eq!(row.requests.len(), 3);
-        assert_eq!(row.value(&Quantity::Ttft, Statistic::Mean), Some(1.0));
-        assert_eq!(row.value(&Quantity::E2e, Statistic::Mean), Some(5.0), "its own goes first");
+        assert_eq!(row.value(Metric::Ttft, Statistic::Mean), Some(1.0));
+        assert_eq!(row.value(Metric::E2e, Statistic::Mean), Some(5.0), "its own goes first");
         assert!(joined(Vec::new()).is_none());
     }
 }

@@ -1,6 +1,7 @@
 //! Compares what a client reports for a case with the truth.
 
-use ifm_core::sheet::{Definition, Figure, Quantity, Row, Statistic};
+use ifm_core::Metric;
+use ifm_core::sheet::{Definition, Figure, Row, Statistic};
 use ifm_truth::Case;
 use ifm_truth::case::Action;
 use std::ops::RangeInclusive;
@@ -104,16 +105,16 @@ pub(super) fn judge(case: &Case, row: &Row, seen: usize, tolerance_ms: f64) -> V
         check.is_right |= check.said.is_none();
         checks.push(check);
     }
-    let times = [Quantity::Ttft, Quantity::Tpot, Quantity::E2e];
-    checks.extend(times.iter().filter_map(|quantity| time(case, row, quantity, tolerance_ms)));
+    let times = [Metric::Ttft, Metric::Tpot, Metric::E2e];
+    checks.extend(times.iter().filter_map(|quantity| time(case, row, *quantity, tolerance_ms)));
     checks
 }
 
 /// A mean time. If the truth has no number (an answer in one piece, or a count that no source
 /// reported), nothing is checked: a client may have its own reasons for one.
-fn time(case: &Case, row: &Row, quantity: &Quantity, tolerance_ms: f64) -> Option<Check> {
+fn time(case: &Case, row: &Row, quantity: Metric, tolerance_ms: f64) -> Option<Check> {
     let means =
-        |figure: &&Figure| figure.quantity == *quantity && figure.statistic == Statistic::Mean;
+        |figure: &&Figure| figure.quantity == quantity && figure.statistic == Statistic::Mean;
     let is_ours = !row
         .figures
         .iter()
@@ -131,11 +132,11 @@ fn time(case: &Case, row: &Row, quantity: &Quantity, tolerance_ms: f64) -> Optio
     let is_right = match said {
         Some(said) => is_near(said),
         // A client without such a figure is not wrong about it.
-        None => !row.figures.iter().any(|figure| figure.quantity == *quantity),
+        None => !row.figures.iter().any(|figure| figure.quantity == quantity),
     };
     let what = match quantity {
-        Quantity::Ttft => "TTFT, ms",
-        Quantity::Tpot => "TPOT, ms",
+        Metric::Ttft => "TTFT, ms",
+        Metric::Tpot => "TPOT, ms",
         _ => "E2E, ms",
     };
     Some(Check { matter: Matter::Time, what, said, accepted, is_right })
@@ -147,14 +148,14 @@ fn time(case: &Case, row: &Row, quantity: &Quantity, tolerance_ms: f64) -> Optio
 /// The end of an answer is its last token, or any moment from there to the end of the stream. If a
 /// tool defines its time per token differently, that time may also extend to that end, and include
 /// the wait for the first token.
-fn accepted_ms(case: &Case, quantity: &Quantity, is_ours: bool) -> Vec<RangeInclusive<f64>> {
+fn accepted_ms(case: &Case, quantity: Metric, is_ours: bool) -> Vec<RangeInclusive<f64>> {
     let truth = &case.truth;
     let last = truth.last_token_ms.filter(|_| truth.streamed);
     let end = end_ms(case);
     let ends = last.map(|last| last..=end.max(last));
     match quantity {
-        Quantity::Ttft => truth.ttft_ms.map(|ttft| ttft..=ttft).into_iter().collect(),
-        Quantity::E2e => ends.into_iter().collect(),
+        Metric::Ttft => truth.ttft_ms.map(|ttft| ttft..=ttft).into_iter().collect(),
+        Metric::E2e => ends.into_iter().collect(),
         _ => {
             let Some(tpot) = truth.tpot_ms else { return Vec::new() };
             let mut accepted = vec![tpot..=tpot];
@@ -185,7 +186,7 @@ fn end_ms(case: &Case) -> f64 {
 
 /// Complete answers: as counted, else the number of requests that did not fail.
 fn completed(row: &Row) -> Option<f64> {
-    row.value(&Quantity::RequestsOk, Statistic::Value).or_else(|| {
+    row.value(Metric::RequestsOk, Statistic::Value).or_else(|| {
         let ok = row.requests.iter().filter(|request| request.error.is_none()).count();
         (!row.requests.is_empty()).then_some(ok as f64)
     })
@@ -200,12 +201,12 @@ fn output_tokens(row: &Row) -> Option<f64> {
         tokens.filter(|tokens| !tokens.is_empty()).map(|tokens| tokens.iter().sum::<u64>() as f64)
     };
     let by_mean = || {
-        let mean = row.value(&Quantity::OutputTokens, Statistic::Mean)?;
+        let mean = row.value(Metric::OutputTokens, Statistic::Mean)?;
         // Only a whole number of tokens can be right; the difference is rounding.
         let tokens = mean * completed(row)?;
         Some(if (tokens - tokens.round()).abs() < 1e-6 { tokens.round() } else { tokens })
     };
-    row.value(&Quantity::OutputTokens, Statistic::Value).or_else(of_requests).or_else(by_mean)
+    row.value(Metric::OutputTokens, Statistic::Value).or_else(of_requests).or_else(by_mean)
 }
 
 #[cfg(test)]
@@ -213,13 +214,13 @@ mod tests {
     use super::*;
     use ifm_core::sheet::{Place, RowRole, Unit};
 
-    fn row(figures: &[(Quantity, Statistic, f64)]) -> Row {
+    fn row(figures: &[(Metric, Statistic, f64)]) -> Row {
         let mut row = Row::new(RowRole::Measured, Place::default());
         row.figures = figures
             .iter()
             .map(|(quantity, statistic, value)| {
                 let unit = if *statistic == Statistic::Mean { Unit::Ms } else { Unit::Count };
-                Figure::new(quantity.clone(), *statistic, *value, unit)
+                Figure::new(*quantity, *statistic, *value, unit)
             })
             .collect();
         row
@@ -246,13 +247,13 @@ mod tests {
         let truth = &case.truth;
         let figures = |ttft_off: f64, tokens_off: f64| {
             vec![
-                (Quantity::RequestsOk, Statistic::Value, 1.0),
+                (Metric::RequestsOk, Statistic::Value, 1.0),
                 (
-                    Quantity::OutputTokens,
+                    Metric::OutputTokens,
                     Statistic::Value,
                     f64::from(truth.output_tokens.expect("a count")) + tokens_off,
                 ),
-                (Quantity::Ttft, Statistic::Mean, truth.ttft_ms.expect("a time") + ttft_off),
+                (Metric::Ttft, Statistic::Mean, truth.ttft_ms.expect("a time") + ttft_off),
             ]
         };
         assert_eq!(wrong(&case, &row(&figures(1.0, 0.0))), [""; 0]);
@@ -267,8 +268,8 @@ mod tests {
         let tokens = f64::from(case.truth.output_tokens.expect("a count"));
         let wrong = |mean: f64| {
             let said = [
-                (Quantity::RequestsOk, Statistic::Value, 3.0),
-                (Quantity::OutputTokens, Statistic::Mean, mean),
+                (Metric::RequestsOk, Statistic::Value, 3.0),
+                (Metric::OutputTokens, Statistic::Mean, mean),
             ];
             let checks = judge(&case, &row(&said), 3, 2.0).into_iter();
             checks.filter(|check| !check.is_right).map(|check| check.what).collect::<Vec<_>>()
@@ -281,9 +282,9 @@ mod tests {
     fn a_failure_that_is_called_a_success_is_wrong() {
         let suite = ifm_truth::cases::suite();
         let case = suite.into_iter().find(|case| !case.truth.outcome.is_ok()).expect("a case");
-        let said = row(&[(Quantity::RequestsOk, Statistic::Value, f64::from(case.requests))]);
+        let said = row(&[(Metric::RequestsOk, Statistic::Value, f64::from(case.requests))]);
         assert_eq!(wrong(&case, &said), ["complete answers"], "{}", case.name);
-        let honest = row(&[(Quantity::RequestsOk, Statistic::Value, 0.0)]);
+        let honest = row(&[(Metric::RequestsOk, Statistic::Value, 0.0)]);
         assert_eq!(wrong(&case, &honest), [""; 0]);
     }
 
@@ -293,8 +294,8 @@ mod tests {
         let tokens = f64::from(case.truth.output_tokens.expect("a count"));
         let wrong = |ok: f64, tokens: f64, seen: usize| {
             let said = [
-                (Quantity::RequestsOk, Statistic::Value, ok),
-                (Quantity::OutputTokens, Statistic::Value, tokens),
+                (Metric::RequestsOk, Statistic::Value, ok),
+                (Metric::OutputTokens, Statistic::Value, tokens),
             ];
             let checks = judge(&case, &row(&said), seen, 2.0).into_iter();
             checks.filter(|check| !check.is_right).map(|check| check.what).collect::<Vec<_>>()
@@ -317,9 +318,9 @@ mod tests {
         let tokens = f64::from(truth.output_tokens.expect("a count"));
         let said = |e2e: f64, tpot: f64, definition: Definition| {
             let mut row = row(&[
-                (Quantity::RequestsOk, Statistic::Value, 1.0),
-                (Quantity::E2e, Statistic::Mean, e2e),
-                (Quantity::Tpot, Statistic::Mean, tpot),
+                (Metric::RequestsOk, Statistic::Value, 1.0),
+                (Metric::E2e, Statistic::Mean, e2e),
+                (Metric::Tpot, Statistic::Mean, tpot),
             ]);
             row.figures[2].definition = definition;
             wrong(&case, &row)

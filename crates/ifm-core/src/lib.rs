@@ -1,7 +1,8 @@
 //! Nouns and units of inferometer: what the user asked, what one request did, what a run is.
 //!
 //! No input or output, no clock and no thread lives here: everything is a value, except the boundary
-//! around panics ([`contained`]), which every crate above needs. A time is a
+//! around panics ([`contained`]), which every crate above needs, and the list of names that files give
+//! to their metrics ([`metric::Name`]). A time is a
 //! number of nanoseconds since the run's origin on the monotonic clock; a count of tokens says
 //! who counted it; what is not known is absent, never zero.
 #![forbid(unsafe_code)]

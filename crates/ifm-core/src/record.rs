@@ -1,7 +1,7 @@
 //! What one request did: stamps, counts with their source, and the outcome.
 //!
 //! All times are nanoseconds since the run's origin on the monotonic clock. Durations (TTFT,
-//! E2E, TPOT) are not stored: `ifm-analysis` derives them, so that there is one definition.
+//! E2E, TPOT) are not stored: `ifm-metrics` derives them, so that there is one definition.
 
 use crate::media::{MadeAudio, SentMedia, Validity};
 use crate::outcome::Outcome;

@@ -21,7 +21,7 @@ crate::vocabulary! {
     /// What servers and devices report in addition to the answers. The words are stored, so they
     /// never change.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-    pub enum Quantity {
+    pub enum Signal {
         /// Requests that the server has ended, of all clients. A counter.
         ServerRequests = "server_requests_total",
         /// Prompt tokens of the server's requests, those that came from a cache included. A counter.
@@ -73,29 +73,29 @@ crate::vocabulary! {
     }
 }
 
-impl Quantity {
+impl Signal {
     /// Its unit, unless the source counts in another.
     pub fn unit(self) -> &'static str {
         match self {
-            Quantity::ServerRequests
-            | Quantity::ServerPreemptions
-            | Quantity::ServerRunning
-            | Quantity::ServerWaiting => "requests",
-            Quantity::ServerDrafts => "drafts",
-            Quantity::ServerPromptTokens
-            | Quantity::ServerOutputTokens
-            | Quantity::ServerCacheQueries
-            | Quantity::ServerCacheHits
-            | Quantity::ServerDraftTokens
-            | Quantity::ServerAcceptedTokens
-            | Quantity::ServerAcceptedAt => "tokens",
-            Quantity::ServerKvShare | Quantity::GpuBusyShare => "share",
-            Quantity::GpuPower | Quantity::StatedPower => "watts",
-            Quantity::GpuEnergy | Quantity::CpuEnergy => "joules",
-            Quantity::GpuClock | Quantity::GpuMemoryClock => "megahertz",
-            Quantity::GpuTemperature => "degrees Celsius",
-            Quantity::GpuThrottleReasons => "bits",
-            Quantity::GpuMemory => "bytes",
+            Signal::ServerRequests
+            | Signal::ServerPreemptions
+            | Signal::ServerRunning
+            | Signal::ServerWaiting => "requests",
+            Signal::ServerDrafts => "drafts",
+            Signal::ServerPromptTokens
+            | Signal::ServerOutputTokens
+            | Signal::ServerCacheQueries
+            | Signal::ServerCacheHits
+            | Signal::ServerDraftTokens
+            | Signal::ServerAcceptedTokens
+            | Signal::ServerAcceptedAt => "tokens",
+            Signal::ServerKvShare | Signal::GpuBusyShare => "share",
+            Signal::GpuPower | Signal::StatedPower => "watts",
+            Signal::GpuEnergy | Signal::CpuEnergy => "joules",
+            Signal::GpuClock | Signal::GpuMemoryClock => "megahertz",
+            Signal::GpuTemperature => "degrees Celsius",
+            Signal::GpuThrottleReasons => "bits",
+            Signal::GpuMemory => "bytes",
         }
     }
 }
@@ -107,7 +107,7 @@ mod tests {
     #[test]
     fn every_quantity_has_a_word_of_its_own() {
         let words: std::collections::BTreeSet<&str> =
-            Quantity::ALL.into_iter().map(Quantity::word).collect();
-        assert_eq!(words.len(), Quantity::ALL.len());
+            Signal::ALL.into_iter().map(Signal::word).collect();
+        assert_eq!(words.len(), Signal::ALL.len());
     }
 }

@@ -1,6 +1,6 @@
 //! How sessions of conversations end.
 //!
-//! Not here: what is computed of a session (`ifm-analysis`).
+//! Not here: what is computed of a session (`ifm-metrics`).
 
 use serde::{Deserialize, Serialize};
 

@@ -1,7 +1,7 @@
 //! A latency target as it is asked for and stored: terms, each a bound from above.
 //!
 //! What is asked for from below, a speed or a share that is to be large, is kept as the bound on what it
-//! leaves. Not here: how targets are written, and how a level is judged (`ifm-analysis`).
+//! leaves. Not here: how targets are written, and how a level is judged (`ifm-metrics`).
 
 use crate::metric::{Metric, MetricUnit};
 use crate::sheet::Statistic;
@@ -38,6 +38,7 @@ impl SloSpec {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SloTerm {
     /// Metric id: `ttft`, `itl`, `tpot`, `e2e`, `ttfa`, `rtf`.
+    #[serde(with = "crate::metric::stored::as_word")]
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub metric: Metric,
     /// Percentile, above 0 and at most 100; absent where the bound is on the mean.

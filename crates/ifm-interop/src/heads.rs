@@ -3,7 +3,8 @@
 //! A header gives the quantity, statistic and unit of its column, and distinguishes figures from
 //! factors, so that a table is read back without a map. Not here: the rows below.
 
-use ifm_core::sheet::{Figure, Quantity, Statistic, StdKind, Unit};
+use ifm_core::Metric;
+use ifm_core::sheet::{Figure, Statistic, StdKind, Unit};
 
 /// First columns of every table: the name of the row, and what was measured.
 pub(crate) const FIRST: [&str; 2] = ["label", "kind"];
@@ -24,7 +25,7 @@ pub(crate) fn head_of_factor(name: &str) -> String {
 
 /// The head of a figure's column: its plain name where that reads back as the same.
 pub(crate) fn head_of_figure(figure: &Figure) -> String {
-    let meant = (figure.quantity.clone(), figure.statistic, figure.unit.clone());
+    let meant = (figure.quantity, figure.statistic, figure.unit.clone());
     let reads_back = |name: &String| figure_of_head(name).as_ref() == Some(&meant);
     let plain = Some(column(figure)).filter(reads_back);
     let bracketed = || Some(format!("{FIGURE}{}", bracketed(figure))).filter(reads_back);
@@ -35,10 +36,7 @@ pub(crate) fn head_of_figure(figure: &Figure) -> String {
 
 /// A figure in words: `time to connect (mean, ms)`.
 fn bracketed(figure: &Figure) -> String {
-    let quantity = match &figure.quantity {
-        Quantity::Other(name) => name.clone(),
-        known => word(known),
-    };
+    let quantity = figure.quantity.stored().to_owned();
     let statistic = match figure.statistic {
         Statistic::Value => "value".to_owned(),
         known => word_of_statistic(known).trim_start_matches('_').to_owned(),
@@ -51,7 +49,7 @@ fn bracketed(figure: &Figure) -> String {
 }
 
 /// What a figure in words is.
-fn of_bracketed(text: &str) -> Option<(Quantity, Statistic, Unit)> {
+fn of_bracketed(text: &str) -> Option<(Metric, Statistic, Unit)> {
     let (quantity, rest) = text.strip_suffix(')')?.rsplit_once(" (")?;
     let (statistic, unit) = rest.split_once(", ")?;
     let known = STATISTICS.iter().find(|(word, _)| word.strip_prefix('_') == Some(statistic));
@@ -60,13 +58,13 @@ fn of_bracketed(text: &str) -> Option<(Quantity, Statistic, Unit)> {
         (_, Some((_, statistic))) => *statistic,
         (other, None) => Statistic::percentile(other.strip_prefix('p')?.parse().ok()?),
     };
-    let quantity = named(quantity).unwrap_or_else(|| Quantity::Other(quantity.to_owned()));
+    let quantity = named(quantity).unwrap_or_else(|| Metric::other(quantity));
     let unit = named(unit).unwrap_or_else(|| Unit::Other(unit.to_owned()));
     Some((quantity, statistic, unit))
 }
 
 /// What the column of a figure holds; absent for any other column.
-pub(crate) fn figure_of_head(head: &str) -> Option<(Quantity, Statistic, Unit)> {
+pub(crate) fn figure_of_head(head: &str) -> Option<(Metric, Statistic, Unit)> {
     if let Some(rest) = head.strip_prefix(FIGURE) {
         return serde_json::from_str(rest).ok().or_else(|| of_bracketed(rest));
     }
@@ -74,19 +72,19 @@ pub(crate) fn figure_of_head(head: &str) -> Option<(Quantity, Statistic, Unit)> 
     let ends = head.match_indices('_').map(|(at, _)| at).chain([head.len()]);
     let ends: Vec<usize> = ends.collect();
     ends.into_iter().rev().find_map(|end| {
-        let quantity: Quantity = named(head.get(..end)?)?;
+        let quantity: Metric = named(head.get(..end)?)?;
         let rest = head.get(end..)?;
-        let (statistic, unit) = statistic_and_unit(rest, &quantity)?;
+        let (statistic, unit) = statistic_and_unit(rest, quantity)?;
         Some((quantity, statistic, unit))
     })
 }
 
 /// Of `_p99_ms` the percentile and the milliseconds.
-fn statistic_and_unit(rest: &str, quantity: &Quantity) -> Option<(Statistic, Unit)> {
+fn statistic_and_unit(rest: &str, quantity: Metric) -> Option<(Statistic, Unit)> {
     let plain = match quantity {
-        Quantity::Efficiency | Quantity::ErrorRate | Quantity::Attainment => Unit::One,
-        Quantity::Sparsity | Quantity::Ratio => Unit::One,
-        Quantity::AudioRate | Quantity::Rtfx | Quantity::Rtf => Unit::One,
+        Metric::Efficiency | Metric::ErrorRate | Metric::Attainment => Unit::One,
+        Metric::Sparsity | Metric::Ratio => Unit::One,
+        Metric::LevelRtfx | Metric::Rtfx | Metric::Rtf => Unit::One,
         _ => Unit::Count,
     };
     let unit = |rest: &str| match rest {
@@ -132,10 +130,7 @@ fn named<T: serde::de::DeserializeOwned>(word: &str) -> Option<T> {
 
 /// The name of a figure's column, `ttft_p99_ms`: quantity, statistic, unit.
 pub fn column(figure: &Figure) -> String {
-    let quantity = match &figure.quantity {
-        Quantity::Other(name) => name.clone(),
-        known => word(known),
-    };
+    let quantity = figure.quantity.stored().to_owned();
     let statistic = match figure.statistic {
         Statistic::Std(StdKind::Unknown) => "_std".to_owned(),
         known => word_of_statistic(known),
@@ -172,23 +167,23 @@ mod tests {
     use super::*;
 
     /// The head of a figure, and that it means the same figure.
-    fn head(quantity: Quantity, statistic: Statistic, unit: Unit) -> String {
-        let head = head_of_figure(&Figure::new(quantity.clone(), statistic, 1.0, unit.clone()));
+    fn head(quantity: Metric, statistic: Statistic, unit: Unit) -> String {
+        let head = head_of_figure(&Figure::new(quantity, statistic, 1.0, unit.clone()));
         assert_eq!(figure_of_head(&head), Some((quantity, statistic, unit)), "{head}");
         head
     }
 
     #[test]
     fn heads_are_words_and_mean_what_they_were_made_of() {
-        let other = |name: &str| Quantity::Other(name.to_owned());
+        let other = |name: &str| Metric::other(name);
         let unknown = Statistic::Std(StdKind::Unknown);
         for (quantity, statistic, unit, expected) in [
-            (Quantity::Ttft, Statistic::Percentile(99.0), Unit::Ms, "ttft_p99_ms"),
-            (Quantity::Ttft, Statistic::Count, Unit::Count, "ttft_count"),
-            (Quantity::ErrorRate, Statistic::Count, Unit::Count, "error_rate_count"),
-            (Quantity::InputTokens, Statistic::Value, Unit::Count, "input_tokens"),
-            (Quantity::Ttft, unknown, Unit::Ms, "figure:ttft (std_unknown, ms)"),
-            (Quantity::ErrorRate, Statistic::Mean, Unit::Count, "figure:error_rate (mean, count)"),
+            (Metric::Ttft, Statistic::Percentile(99.0), Unit::Ms, "ttft_p99_ms"),
+            (Metric::Ttft, Statistic::Count, Unit::Count, "ttft_count"),
+            (Metric::ErrorRate, Statistic::Count, Unit::Count, "error_rate_count"),
+            (Metric::InputTokens, Statistic::Value, Unit::Count, "input_tokens"),
+            (Metric::Ttft, unknown, Unit::Ms, "figure:ttft (std_unknown, ms)"),
+            (Metric::ErrorRate, Statistic::Mean, Unit::Count, "figure:error_rate (mean, count)"),
             (other("time (all)"), Statistic::Mean, Unit::Ms, "figure:time (all) (mean, ms)"),
             (other("hits"), Statistic::Percentile(99.9), Unit::Count, "figure:hits (p99.9, count)"),
             (
@@ -210,7 +205,7 @@ mod tests {
         assert_eq!(figure_of_head("ttft_count_ms"), None);
         assert_eq!(figure_of_head("figure:ttft"), None);
         // As it was written before.
-        let before = Some((Quantity::Ttft, Statistic::Count, Unit::Count));
+        let before = Some((Metric::Ttft, Statistic::Count, Unit::Count));
         assert_eq!(figure_of_head("figure:[\"ttft\",\"count\",\"count\"]"), before);
     }
 }

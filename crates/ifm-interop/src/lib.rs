@@ -3,7 +3,7 @@
 //! `import` recognizes a file by its content and reads it: files with fields by one reader per tool
 //! (`import/format`), text by the blocks that it contains (`import/block`). Nothing is invented: an
 //! absent number stays absent, and data that a sheet cannot hold is reported. Not here: opening
-//! files, keeping sheets (`inferometer`), judging them (`ifm-analysis`).
+//! files, keeping sheets (`inferometer`), judging them (`ifm-rules`).
 #![forbid(unsafe_code)]
 
 pub mod export;

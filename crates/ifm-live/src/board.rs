@@ -8,14 +8,14 @@ use super::estimate::{self, Known, Pace};
 use super::past::{Past, Sample};
 use super::view::{LevelView, Row, RunFacts, RunLeft, Speed, Stage, View};
 use crate::view::LevelCount;
-use ifm_analysis::level::Load;
-use ifm_analysis::tally::{Tally, TokenRatio};
-use ifm_analysis::{Distribution, LevelSummary};
 use ifm_core::Metric;
 use ifm_core::RequestRecord;
 use ifm_core::spec::LoadSpec;
 use ifm_core::words::counted;
 use ifm_drive::Progress;
+use ifm_metrics::level::Load;
+use ifm_metrics::tally::{Tally, TokenRatio};
+use ifm_metrics::{Distribution, LevelSummary};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
@@ -307,8 +307,8 @@ fn seconds(from_ns: u64, to_ns: u64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ifm_analysis::testing::request;
     use ifm_core::spec::EarlyEnd;
+    use ifm_metrics::testing::request;
 
     const S: u64 = 1_000_000_000;
 

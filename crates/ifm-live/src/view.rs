@@ -1,12 +1,12 @@
 //! What is shown while a run goes on: one plain value, made by the board and drawn by others.
 //!
-//! What is not known is absent. Not here: where the numbers come from (`board`, `ifm_analysis::tally`), what
+//! What is not known is absent. Not here: where the numbers come from (`board`, `ifm_metrics::tally`), what
 //! they look like (`line`, `draw`).
 
 use super::words;
-use ifm_analysis::level::{GapLabel, MediaRates};
-use ifm_analysis::slo::VerdictState;
-pub use ifm_analysis::tally::Percentiles;
+use ifm_metrics::level::{GapLabel, MediaRates};
+use ifm_metrics::slo::VerdictState;
+pub use ifm_metrics::tally::Percentiles;
 use std::sync::Arc;
 
 /// How many levels there are.

@@ -1,10 +1,10 @@
 //! `--gpu measured`: this machine, from its own stored results of `inferometer kernel`.
 //!
-//! Not here: what a ceiling is (`ifm-analysis`), and what it means for a model (`ifm-roofline`).
+//! Not here: what a ceiling is (`ifm-metrics`), and what it means for a model (`ifm-roofline`).
 
 use crate::facts;
-use ifm_analysis::measured_machine::{Device, NoCeilings, Stored, devices, measured_machine};
 use ifm_core::Facts;
+use ifm_metrics::measured_machine::{Device, NoCeilings, Stored, devices, measured_machine};
 use ifm_roofline::Machine;
 use ifm_store::{Import, Store};
 use ifm_terminal::exit::Failure;

@@ -2,13 +2,13 @@
 //!
 //! Not here: constants (`ifm_sim::fit`).
 
-use ifm_analysis::level::Load as Asked;
-use ifm_analysis::survey::{Point, Survey};
-use ifm_analysis::tpot::TPOT_ESTIMATED;
-use ifm_core::Sheet;
-use ifm_core::sheet::{PartKind, Quantity, RowRole, Statistic as Of, key};
+use ifm_core::sheet::{PartKind, RowRole, Statistic as Of, key};
 use ifm_core::spec::ArrivalLaw;
+use ifm_core::{Metric, Sheet};
+use ifm_metrics::level::Load as Asked;
+use ifm_metrics::tpot::TPOT_ESTIMATED;
 use ifm_report::ReportModel;
+use ifm_results::{Point, Results};
 use ifm_sim::{Load, Observation, Span, Statistic};
 
 const MS_PER_S: f64 = 1e3;
@@ -66,9 +66,9 @@ pub fn rows(runs: &[ReportModel], sheets: &[Sheet], given: Option<(f64, f64)>) -
         all.extend(of_run(run));
     }
     for sheet in sheets {
-        let survey = Survey::of_sheets(std::slice::from_ref(sheet));
+        let results = Results::of_sheets(std::slice::from_ref(sheet));
         let name = sheet.source.name.clone();
-        let points = survey.measured(PartKind::Serving).filter(|point| is_measured(point));
+        let points = results.measured(PartKind::Serving).filter(|point| is_measured(point));
         all.extend(points.filter_map(|point| {
             let lengths = told_lengths(point).or(both(point.lengths())).or(given)?;
             let load = asked_load(point, None).or_else(|| strategy(point, lengths.0))?;
@@ -83,9 +83,9 @@ pub fn of_run(run: &ReportModel) -> Vec<MeasuredRow> {
     if run.manifest.predicted.is_some() {
         return Vec::new();
     }
-    let survey = Survey::of_run(&run.manifest, &run.summary);
+    let results = Results::of_run(&run.manifest, &run.summary);
     let levels = || run.summary.levels.iter().filter(|level| level.is_result());
-    let each = survey.points.iter().filter_map(|point| {
+    let each = results.points.iter().filter_map(|point| {
         let number = point.place.pointer.as_deref()?.rsplit('/').next()?.parse::<u16>().ok()?;
         let level = levels().find(|level| level.level == number)?;
         // The server's count, template included, takes precedence over the requested length.
@@ -111,12 +111,12 @@ fn both((prompt, output): (Option<f64>, Option<f64>)) -> Option<(f64, f64)> {
 
 /// Mean lengths as they were counted.
 fn told_lengths(point: &Point) -> Option<(f64, f64)> {
-    let requests = point.value(&Quantity::RequestsOk, Of::Value).filter(|count| *count > 0.0);
-    let mean = |quantity: &Quantity| {
+    let requests = point.value(Metric::RequestsOk, Of::Value).filter(|count| *count > 0.0);
+    let mean = |quantity: Metric| {
         let of_all = || Some(point.value(quantity, Of::Value)? / requests?);
         point.value(quantity, Of::Mean).or_else(of_all).filter(|mean| *mean >= 1.0)
     };
-    both((mean(&Quantity::InputTokens), mean(&Quantity::OutputTokens)))
+    both((mean(Metric::InputTokens), mean(Metric::OutputTokens)))
 }
 
 /// GuideLLM's default sending time per rate, seconds.
@@ -134,9 +134,9 @@ fn strategy(point: &Point, prompt_tokens: f64) -> Option<Load> {
         "poisson" => true,
         _ => return None,
     };
-    let of = |quantity: &Quantity| point.central(quantity).map(|reading| reading.value);
-    let by_tokens = of(&Quantity::InputRate).map(|rate| rate / prompt_tokens);
-    let req_per_s = by_tokens.or(of(&Quantity::RequestRate)).filter(|rate| *rate > 0.0)?;
+    let of = |quantity: Metric| point.central(quantity).map(|reading| reading.value);
+    let by_tokens = of(Metric::InputRate).map(|rate| rate / prompt_tokens);
+    let req_per_s = by_tokens.or(of(Metric::RequestRate)).filter(|rate| *rate > 0.0)?;
     Some(Load::Open { req_per_s, span: Span::Seconds(GUIDELLM_S), is_random })
 }
 
@@ -144,8 +144,8 @@ fn asked_load(point: &Point, is_random: Option<bool>) -> Option<Load> {
     Some(match point.load? {
         Asked::Users(users) => Load::Closed { users },
         Asked::ReqPerS(req_per_s) => {
-            let seconds = point.value(&Quantity::Duration, Of::Value).map(|ms| ms / MS_PER_S);
-            let requests = point.central(&Quantity::Requests).map(|reading| reading.value);
+            let seconds = point.value(Metric::Duration, Of::Value).map(|ms| ms / MS_PER_S);
+            let requests = point.central(Metric::Requests).map(|reading| reading.value);
             let span = match (seconds, requests) {
                 (Some(seconds), _) if seconds > 0.0 => Span::Seconds(seconds),
                 (_, Some(requests)) if requests >= 1.0 => Span::Requests(requests as u32),
@@ -161,23 +161,23 @@ fn asked_load(point: &Point, is_random: Option<bool>) -> Option<Load> {
 
 fn row(from: &str, point: &Point, lengths: (f64, f64), load: Load) -> Option<MeasuredRow> {
     // Where events carry several tokens, the time between tokens follows from the server's count.
-    let estimated = Quantity::Other(TPOT_ESTIMATED.to_owned());
+    let estimated = Metric::other(TPOT_ESTIMATED);
     let gaps = |of: Of| {
-        let mut known = [&Quantity::Itl, &Quantity::Tpot, &estimated].into_iter();
+        let mut known = [Metric::Itl, Metric::Tpot, estimated].into_iter();
         known.find_map(|quantity| point.reading(quantity, of))
     };
-    let first = point.reading(&Quantity::Ttft, Of::Mean);
+    let first = point.reading(Metric::Ttft, Of::Mean);
     let (first, gap, statistic) = match (first, gaps(Of::Mean)) {
         (None, None) => {
-            (point.reading(&Quantity::Ttft, Of::Median), gaps(Of::Median), Statistic::Median)
+            (point.reading(Metric::Ttft, Of::Median), gaps(Of::Median), Statistic::Median)
         }
         (first, gap) => (first, gap, Statistic::Mean),
     };
     if first.is_none() && gap.is_none() {
         return None;
     }
-    let seconds = |reading: &ifm_analysis::survey::Reading| reading.value / MS_PER_S;
-    let error = |reading: &ifm_analysis::survey::Reading| {
+    let seconds = |reading: &ifm_results::Stat| reading.value / MS_PER_S;
+    let error = |reading: &ifm_results::Stat| {
         let width = reading.high? - reading.low?;
         Some(width / 2.0 / HALF_95 / reading.value).filter(|error| error.is_finite())
     };
@@ -189,6 +189,6 @@ fn row(from: &str, point: &Point, lengths: (f64, f64), load: Load) -> Option<Mea
         itl_error: gap.and_then(error),
         ..Observation::of(load, lengths.0, lengths.1)
     };
-    let output_tok_per_s = point.central(&Quantity::OutputRate).map(|reading| reading.value);
+    let output_tok_per_s = point.central(Metric::OutputRate).map(|reading| reading.value);
     Some(MeasuredRow { from: from.to_owned(), seen, table: point.part + 1, output_tok_per_s })
 }

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! Everything else of a run is unchanged: workload, loads, store, summaries. Not here: the
-//! simulation (`ifm-sim`), and how predicted runs are reported (`ifm-analysis`, `ifm-report`).
+//! simulation (`ifm-sim`), and how predicted runs are reported (`ifm-metrics`, `ifm-report`).
 
 use crate::content::Contents;
 use crate::drive::{Flow, drive_level};

@@ -3,14 +3,14 @@
 //! Not here: which deployments and which loads (`inferometer`).
 
 use crate::simulated::{Simulated, SimulatedDeployment};
-use ifm_analysis::slo::{TermVerdict, VerdictState};
-use ifm_analysis::{LevelSummary, Seen, summarize_level};
 use ifm_core::Metric;
 use ifm_core::RequestRecord;
 use ifm_core::order::Order as _;
 use ifm_core::prediction::PredictedLevel;
 use ifm_core::spec::RunSpec;
 use ifm_drive::{LevelPlan, Progress, Sink, Stop};
+use ifm_metrics::slo::{TermVerdict, VerdictState};
+use ifm_metrics::{LevelSummary, Seen, summarize_level};
 use ifm_report::TerminalStyle;
 use ifm_report::page::{Block, Cell, Columns, Head, Page, Section, Table, table_terminal};
 use ifm_session::source::Source;
@@ -269,7 +269,7 @@ impl Variant {
         variant.output_tok_per_s = looked.summary.output_tok_per_s();
         variant.output_tok_per_s_per_gpu = variant.output_tok_per_s.map(|rate| rate / gpus);
         let latencies = &looked.summary.latencies;
-        let ms = |distribution: Option<&ifm_analysis::stat::Distribution>, percent: f64| {
+        let ms = |distribution: Option<&ifm_metrics::stat::Distribution>, percent: f64| {
             let found = distribution?.percentile(percent)?;
             Some(found.value / NS_PER_MS)
         };

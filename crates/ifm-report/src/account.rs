@@ -1,13 +1,13 @@
 //! Facts about a level other than its latencies, one line each: energy, the server's own counters,
 //! drafts.
 //!
-//! Not here: layout, and what is measured (`ifm-analysis`).
+//! Not here: layout, and what is measured (`ifm-metrics`).
 
 use crate::format::{count, number, percent, plain};
-use ifm_analysis::speculation::{DraftsCountedBy, Speculation};
-use ifm_analysis::telemetry::{EnergyMethod, PoweredBy};
-use ifm_analysis::{LevelEnergy, LevelSummary, ServerCounters};
 use ifm_core::words::plural;
+use ifm_metrics::speculation::{DraftsCountedBy, Speculation};
+use ifm_metrics::telemetry::{EnergyMethod, PoweredBy};
+use ifm_metrics::{LevelEnergy, LevelSummary, ServerCounters};
 
 /// The energy of a level in one line: `0.78 J/token · 12.5 J/request · mean 200 W · …`.
 pub(crate) fn energy(energy: &LevelEnergy) -> String {

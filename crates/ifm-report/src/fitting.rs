@@ -1,7 +1,7 @@
 //! Capacity from results that exist: between which loads the answer lies, as text, Markdown
 //! and JSON.
 //!
-//! What is not here: the judging, which is [`ifm_analysis::survey::Fitting`], and a search that
+//! What is not here: the judging, which is [`ifm_results::Fitting`], and a search that
 //! sends load.
 
 use crate::TerminalStyle;
@@ -13,15 +13,15 @@ use crate::shares::{shares_fields, shares_line};
 use crate::terminal::{Color, wrap};
 use crate::words::target;
 use crate::words::value_and_limit;
-use ifm_analysis::answer::UsersState;
-use ifm_analysis::capacity::{People, Worth, replicas};
-use ifm_analysis::insight::Meant;
-use ifm_analysis::level::Load;
-use ifm_analysis::slo;
-use ifm_analysis::slo::VerdictState;
-use ifm_analysis::survey::{Fitting, Miss, Pooled, name_of};
 use ifm_core::Metric;
 use ifm_core::spec::{Asked, SloSpec, SloTerm};
+use ifm_metrics::answer::UsersState;
+use ifm_metrics::capacity::{People, Worth, replicas};
+use ifm_metrics::level::Load;
+use ifm_metrics::slo;
+use ifm_metrics::slo::VerdictState;
+use ifm_results::{Fitting, Miss, Pooled, name_of};
+use ifm_rules::insight::Meant;
 use serde_json::{Map, Value, json};
 
 const MS_PER_S: f64 = 1e3;
@@ -269,7 +269,7 @@ fn curve(fitting: &Fitting, worth: &Worth) -> Value {
         let mut object = Object::default();
         match miss {
             Miss::Term(term, value) => object
-                .set("metric", format!("{}.{}", term.metric, term.over()))
+                .set("metric", format!("{}.{}", term.metric.word(), term.over()))
                 .set("limit_s", term.limit_ms / MS_PER_S)
                 .set_known(least_name(term), term.speed_min)
                 .set_known("value_s", value.map(|ms| ms / MS_PER_S)),
@@ -322,20 +322,20 @@ fn curve(fitting: &Fitting, worth: &Worth) -> Value {
 mod tests {
     use super::*;
     use crate::testing::sweep;
-    use ifm_analysis::survey::Survey;
-    use ifm_analysis::testing::{MS, images};
     use ifm_core::SentMedia;
     use ifm_core::sheet::PartKind;
+    use ifm_metrics::testing::{MS, images};
+    use ifm_results::Results;
 
     /// 4 s of audio in each prompt, against an RTFx that every answer has, and one that none has.
     #[test]
     fn recordings_are_told_as_they_were_asked_for() {
         let heard = SentMedia { audios: 1, audio_ns: Some(4_000 * MS), ..SentMedia::default() };
         let run = images(|_, record| record.media = Some(heard));
-        let survey = Survey::of_run(&run.manifest, &ifm_analysis::summarize(&run));
+        let results = Results::of_run(&run.manifest, &ifm_metrics::summarize(&run));
         let told = |limit: &str| {
             let slo = slo::parse(limit).expect("a target");
-            let fittings = survey.pool(PartKind::Serving).fittings(&[], &slo);
+            let fittings = results.pool(PartKind::Serving).fittings(&[], &slo);
             let text = fitting_json((&slo, &fittings), &[], &Worth::default());
             let document: Value = serde_json::from_str(&text).expect("JSON");
             (document["curves"][0].clone(), fitting_markdown(&slo, &fittings, &Worth::default()))
@@ -354,10 +354,10 @@ mod tests {
     #[test]
     fn the_answer_lies_between_two_measured_loads() {
         let run = sweep();
-        let survey = Survey::of_run(&run.manifest, &ifm_analysis::summarize(&run));
+        let results = Results::of_run(&run.manifest, &ifm_metrics::summarize(&run));
         let check = |limit: &str, state: &str, words: &str| {
             let slo = slo::parse(limit).expect("a target");
-            let pool = survey.pool(PartKind::Serving);
+            let pool = results.pool(PartKind::Serving);
             let fittings = pool.fittings(&[], &slo);
             let document: Value =
                 serde_json::from_str(&fitting_json((&slo, &fittings), &[], &Worth::default()))

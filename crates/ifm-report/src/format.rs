@@ -3,11 +3,11 @@
 //! Time is in nanoseconds until it comes here. What is not here: numbers for programs, which keep
 //! all digits and have their unit in the name of the field.
 
-use ifm_analysis::insight::{Meant, Piece, Sentence};
-use ifm_analysis::stat::Percentile;
 use ifm_chart::rounded;
 use ifm_core::delimited::is_direction_mark;
 use ifm_core::words::plural;
+use ifm_metrics::stat::Percentile;
+use ifm_rules::insight::{Meant, Piece, Sentence};
 
 const NS_PER_MS: f64 = 1e6;
 const BYTES_PER_GB: f64 = 1e9;
@@ -336,11 +336,11 @@ pub fn ascii(text: &str) -> String {
 }
 
 /// The interval of a capacity, as comparisons write it; empty where neither end is known.
-pub(crate) fn capacity_interval(answer: &ifm_analysis::answer::UsersAnswer) -> String {
-    let end = |at: Option<ifm_analysis::level::Load>| match at {
+pub(crate) fn capacity_interval(answer: &ifm_metrics::answer::UsersAnswer) -> String {
+    let end = |at: Option<ifm_metrics::level::Load>| match at {
         None => "–".to_owned(),
-        Some(ifm_analysis::level::Load::Users(users)) => users.to_string(),
-        Some(ifm_analysis::level::Load::ReqPerS(rate)) => number(rate),
+        Some(ifm_metrics::level::Load::Users(users)) => users.to_string(),
+        Some(ifm_metrics::level::Load::ReqPerS(rate)) => number(rate),
     };
     let [low, high] = [answer.low, answer.high].map(end);
     if low == high && answer.low.is_none() {

@@ -4,9 +4,9 @@
 //! Not here: their latencies as rows (`parts`), JSON (`json/forms`).
 
 use crate::format::{change, count, percent, plain, span};
-use ifm_analysis::LevelSummary;
-use ifm_analysis::level::{FormSummary, Judgements};
-use ifm_analysis::stat::Estimate;
+use ifm_metrics::LevelSummary;
+use ifm_metrics::level::{FormSummary, Judgements};
+use ifm_metrics::stat::Estimate;
 
 /// A line for each form: `json:a.json  98 valid, 2 invalid (98.0 % valid, 93.0 to 99.4 %)`, and what
 /// it costs.

@@ -4,9 +4,9 @@
 
 use crate::model::{load_words, title_parts, workload_parts};
 use crate::words::{AnswerTopic, answers};
-use ifm_analysis::RunSummary;
-use ifm_analysis::level::Load;
 use ifm_core::Manifest;
+use ifm_metrics::RunSummary;
+use ifm_metrics::level::Load;
 
 /// Users that fit where the user named a target, tokens per second of each user, and of all.
 ///

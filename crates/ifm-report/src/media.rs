@@ -6,10 +6,10 @@ use crate::ReportModel;
 use crate::format::{ABSENT, bytes, count, marked_span, number, percent, span};
 use crate::model::{load, load_words};
 use crate::page::{Block, Cell, Columns, Figure, Head, Section};
-use ifm_analysis::LevelSummary;
-use ifm_analysis::level::{KindTokens, MediaRates, MediaSummary, Scatter, TokenKind, Upload};
-use ifm_analysis::stat::Distribution;
 use ifm_chart::{Axis, Cartesian, Chart, Form, Point, Series};
+use ifm_metrics::LevelSummary;
+use ifm_metrics::level::{KindTokens, MediaRates, MediaSummary, Scatter, TokenKind, Upload};
+use ifm_metrics::stat::Distribution;
 
 const NS_PER_S: f64 = 1e9;
 const PER_MEGA: f64 = 1e6;
@@ -331,7 +331,7 @@ mod tests {
     use super::*;
     use crate::style::TerminalStyle;
     use crate::testing::{model, single};
-    use ifm_analysis::testing::{MS, images};
+    use ifm_metrics::testing::{MS, images};
 
     fn seen_again() -> ReportModel {
         model(&images(|number, record| {

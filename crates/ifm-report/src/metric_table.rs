@@ -4,10 +4,10 @@
 
 use crate::format::{ABSENT, marked_span, number, span};
 use crate::page::Cell;
-use ifm_analysis::level::{GapLabel, Latencies, MetricValues};
-use ifm_analysis::stat::Percentile;
 use ifm_core::Metric;
 use ifm_core::metric::MetricUnit;
+use ifm_metrics::level::{GapLabel, Latencies, MetricValues};
+use ifm_metrics::stat::Percentile;
 
 /// The populations that say something: without the time to the answer proper where nothing came before
 /// it, and without gaps that are mostly 0.

@@ -4,14 +4,14 @@
 //! how a number is written, see `format`.
 
 use crate::format::{count, meant, number, plain, span};
-use ifm_analysis::comparison::{Member, SurveyEvidence};
-use ifm_analysis::definitions::vllm::{self, VllmSummary};
-use ifm_analysis::insight::Meant;
-use ifm_analysis::level::{GapLabel, LevelCumulative, Load, MeasuredByLevel, measured_by_level};
-use ifm_analysis::{LevelSummary, RunSummary};
+use ifm_compare::comparison::{Member, ResultsEvidence};
 use ifm_core::spec::{ArrivalLaw, ArrivalSpec, RateStretch};
 use ifm_core::words::plural;
 use ifm_core::{Manifest, RunData};
+use ifm_metrics::definitions::vllm::{self, VllmSummary};
+use ifm_metrics::level::{GapLabel, LevelCumulative, Load, MeasuredByLevel, measured_by_level};
+use ifm_metrics::{LevelSummary, RunSummary};
+use ifm_rules::insight::Meant;
 
 /// The note of a server that says where its weights come from.
 const WEIGHTS_NOTE: &str = "weights";
@@ -67,7 +67,7 @@ pub struct ReportModel {
 }
 
 impl ReportModel {
-    /// From a run and what [`ifm_analysis::summarize`] made of it.
+    /// From a run and what [`ifm_metrics::summarize`] made of it.
     pub fn new(run: &RunData, summary: RunSummary) -> ReportModel {
         ReportModel::beside_documents(run, summary, &[])
     }
@@ -75,7 +75,7 @@ impl ReportModel {
     /// The same where documents of these tools are reported too, by whose definitions the run is
     /// compared with them.
     pub fn beside_documents(run: &RunData, summary: RunSummary, tools: &[String]) -> ReportModel {
-        let evidence = SurveyEvidence::member(run, &summary, tools);
+        let evidence = ResultsEvidence::member(run, &summary, tools);
         let measured = measured_by_level(&run.requests);
         let vllm_lines = VllmLines::default();
         let vllm = vllm_blocks(&summary, &measured, &vllm_lines);

@@ -2,9 +2,9 @@
 //! mixed traffic.
 
 use crate::format::{ABSENT, marked_span, number, percent, plain};
-use ifm_analysis::LevelSummary;
-use ifm_analysis::level::{ClassSummary, FormSummary, PartSummary, TurnSummary};
-use ifm_analysis::stat::{Distribution, Estimate};
+use ifm_metrics::LevelSummary;
+use ifm_metrics::level::{ClassSummary, FormSummary, PartSummary, TurnSummary};
+use ifm_metrics::stat::{Distribution, Estimate};
 
 /// Columns of a table of parts.
 pub(crate) const COLUMNS: usize = 10;

@@ -3,9 +3,9 @@
 //! Not here: their turns (`turns`), charts (`kind/sweep/sessions`), and JSON (`json/session`).
 
 use crate::format::{ABSENT, count, marked_span, number, percent, span};
-use ifm_analysis::LevelSummary;
-use ifm_analysis::level::{KnownPart, SessionsSummary};
 use ifm_core::SessionEnd;
+use ifm_metrics::LevelSummary;
+use ifm_metrics::level::{KnownPart, SessionsSummary};
 
 /// How a session ended, in words.
 pub(crate) fn end_words(end: SessionEnd) -> &'static str {
@@ -177,20 +177,20 @@ pub(crate) const CAPTION: &str = "Times are of complete sessions, from the first
 #[cfg(test)]
 mod tests {
     use super::{cache, facts, row};
-    use ifm_analysis::testing::{conversations, run, telemetry};
     use ifm_core::facts::ServerProcess;
-    use ifm_core::series::Quantity;
+    use ifm_core::series::Signal;
     use ifm_core::{Facts, Outcome};
+    use ifm_metrics::testing::{conversations, run, telemetry};
 
     #[test]
     fn sessions_are_told_with_their_cache_beside_each_other() {
         let mut run = run(&[2], conversations((0, 0), (2, 12), 3, 500.0, 100.0));
         run.requests[4].outcome = Outcome::HttpError;
         run.series = vec![
-            telemetry(Quantity::ServerCacheQueries, "x", (0.0, 60.0), &|at_s| 100.0 * at_s),
-            telemetry(Quantity::ServerCacheHits, "x", (0.0, 60.0), &|at_s| 25.0 * at_s),
+            telemetry(Signal::ServerCacheQueries, "x", (0.0, 60.0), &|at_s| 100.0 * at_s),
+            telemetry(Signal::ServerCacheHits, "x", (0.0, 60.0), &|at_s| 25.0 * at_s),
         ];
-        let summary = ifm_analysis::summarize(&run);
+        let summary = ifm_metrics::summarize(&run);
         let level = &summary.levels[0];
         let text: Vec<String> =
             facts(level).into_iter().map(|(name, line)| format!("{name}|{line}")).collect();
@@ -200,7 +200,7 @@ mod tests {
         let notes = [("block_size".to_owned(), "32".to_owned())].into();
         let server = Some(ServerProcess { notes, ..ServerProcess::default() });
         run.manifest.facts = Some(Facts { server, ..Facts::default() });
-        let told = ifm_analysis::summarize(&run);
+        let told = ifm_metrics::summarize(&run);
         let line = cache(&told.levels[0]).expect("known");
         assert!(line.contains("an ideal cache (42% in whole blocks of 32 tokens)"), "{line}");
         let row = row(level).expect("conversations");

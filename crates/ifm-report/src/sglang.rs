@@ -6,15 +6,16 @@
 
 use crate::ReportModel;
 use crate::vllm::{float, line, rule};
+use ifm_core::Metric;
 use ifm_core::Sheet;
-use ifm_core::sheet::{Quantity, Row, RowRole, Statistic, key};
+use ifm_core::sheet::{Row, RowRole, Statistic, key};
 
 /// Latencies in their order: the title, the name in the lines, the quantity.
-const LATENCIES: [(&str, &str, Quantity); 4] = [
-    ("End-to-End Latency", "E2E Latency", Quantity::E2e),
-    ("Time to First Token", "TTFT", Quantity::Ttft),
-    ("Time per Output Token (excl. 1st token)", "TPOT", Quantity::Tpot),
-    ("Inter-Token Latency", "ITL", Quantity::Itl),
+const LATENCIES: [(&str, &str, Metric); 4] = [
+    ("End-to-End Latency", "E2E Latency", Metric::E2e),
+    ("Time to First Token", "TTFT", Metric::Ttft),
+    ("Time per Output Token (excl. 1st token)", "TPOT", Metric::Tpot),
+    ("Inter-Token Latency", "ITL", Metric::Itl),
 ];
 
 /// One block for each level of a run, an empty line between them. `sheet` is the run by SGLang's
@@ -28,7 +29,7 @@ pub fn sglang(model: &ReportModel, sheet: &Sheet) -> String {
 
 fn block(model: &ReportModel, row: &Row, index: usize) -> String {
     let mut out = String::from("\n");
-    let value = |quantity: &Quantity| row.value(quantity, Statistic::Value);
+    let value = |quantity: Metric| row.value(quantity, Statistic::Value);
     rule(&mut out, " Serving Benchmark Result ", '=');
     if model.manifest.predicted.is_some() {
         line(&mut out, "Numbers:", key::PREDICTED);
@@ -37,20 +38,20 @@ fn block(model: &ReportModel, row: &Row, index: usize) -> String {
     line(&mut out, "Traffic request rate:", row.factors.get(key::RATE).unwrap_or("trace"));
     let users = row.factors.get(key::CONCURRENCY).unwrap_or("not set");
     line(&mut out, "Max request concurrency:", users);
-    let whole = |out: &mut String, label: &str, quantity: &Quantity| {
+    let whole = |out: &mut String, label: &str, quantity: Metric| {
         let text = value(quantity).map_or_else(|| "nan".to_owned(), |count| format!("{count:.0}"));
         line(out, label, &text);
     };
-    let rate = |out: &mut String, label: &str, quantity: &Quantity| {
+    let rate = |out: &mut String, label: &str, quantity: Metric| {
         float(out, label, value(quantity).unwrap_or(f64::NAN));
     };
-    whole(&mut out, "Successful requests:", &Quantity::RequestsOk);
-    rate(&mut out, "Benchmark duration (s):", &Quantity::Duration);
-    whole(&mut out, "Total input tokens:", &Quantity::InputTokens);
-    whole(&mut out, "Total generated tokens:", &Quantity::OutputTokens);
-    rate(&mut out, "Request throughput (req/s):", &Quantity::RequestRate);
-    rate(&mut out, "Input token throughput (tok/s):", &Quantity::InputRate);
-    rate(&mut out, "Output token throughput (tok/s):", &Quantity::OutputRate);
+    whole(&mut out, "Successful requests:", Metric::RequestsOk);
+    rate(&mut out, "Benchmark duration (s):", Metric::Duration);
+    whole(&mut out, "Total input tokens:", Metric::InputTokens);
+    whole(&mut out, "Total generated tokens:", Metric::OutputTokens);
+    rate(&mut out, "Request throughput (req/s):", Metric::RequestRate);
+    rate(&mut out, "Input token throughput (tok/s):", Metric::InputRate);
+    rate(&mut out, "Output token throughput (tok/s):", Metric::OutputRate);
     if let Some(summary) = model.vllm.get(index) {
         // Both clients count pieces of answers in buckets of a second.
         let peak = summary.peak_output_throughput.unwrap_or(f64::NAN);
@@ -58,13 +59,13 @@ fn block(model: &ReportModel, row: &Row, index: usize) -> String {
         let peak = format!("{:.0}", summary.peak_concurrent_requests);
         line(&mut out, "Peak concurrent requests:", &peak);
     }
-    rate(&mut out, "Total token throughput (tok/s):", &Quantity::TotalRate);
-    let in_flight = row.value(&Quantity::InFlight, Statistic::Mean);
+    rate(&mut out, "Total token throughput (tok/s):", Metric::TotalRate);
+    let in_flight = row.value(Metric::InFlight, Statistic::Mean);
     float(&mut out, "Concurrency:", in_flight.unwrap_or(f64::NAN));
     for (title, name, quantity) in &LATENCIES {
         rule(&mut out, title, '-');
         let mut add = |word: &str, statistic: Statistic| {
-            let value = row.value(quantity, statistic).unwrap_or(f64::NAN);
+            let value = row.value(*quantity, statistic).unwrap_or(f64::NAN);
             float(&mut out, &format!("{word} {name} (ms):"), value);
         };
         add("Mean", Statistic::Mean);
@@ -72,7 +73,7 @@ fn block(model: &ReportModel, row: &Row, index: usize) -> String {
         for (word, percent) in [("P90", 90.0), ("P95", 95.0), ("P99", 99.0)] {
             add(word, Statistic::percentile(percent));
         }
-        if *quantity == Quantity::Itl {
+        if *quantity == Metric::Itl {
             add("Max", Statistic::Max);
         }
     }
@@ -84,7 +85,7 @@ fn block(model: &ReportModel, row: &Row, index: usize) -> String {
 mod tests {
     use super::*;
     use crate::testing::{model, sweep};
-    use ifm_analysis::definitions::{self, Definitions};
+    use ifm_metrics::definitions::{self, Definitions};
 
     #[test]
     fn the_layout_is_that_of_sglang() {

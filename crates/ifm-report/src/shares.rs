@@ -1,12 +1,12 @@
 //! A load for each GPU, kilowatt and dollar an hour, and what one session takes: in words, as fields
 //! of a document, as columns.
 //!
-//! Not here: the arithmetic, which is [`ifm_analysis::capacity::SHARES`].
+//! Not here: the arithmetic, which is [`ifm_metrics::capacity::SHARES`].
 
 use crate::format::{meant, number};
-use ifm_analysis::capacity::{Carriers, SHARES, Share, ShareUnit};
-use ifm_analysis::insight::Meant;
 use ifm_core::words::counted;
+use ifm_metrics::capacity::{Carriers, SHARES, Share, ShareUnit};
+use ifm_rules::insight::Meant;
 use serde_json::{Map, Value};
 
 const W_PER_KW: f64 = 1e3;

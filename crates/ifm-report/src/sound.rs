@@ -1,15 +1,15 @@
 //! Recordings that a server heard and sound that it made: a line, and a section with a table for each.
 //!
-//! Not here: what RTFx and RTF are (`ifm_analysis`, `measured/sound`).
+//! Not here: what RTFx and RTF are (`ifm-metrics`, `measured/sound`).
 
 use crate::ReportModel;
 use crate::format::{count, marked_span, number, percent, span};
 use crate::model::load;
 use crate::page::{Block, Cell, Columns, Head, Section};
-use ifm_analysis::LevelSummary;
-use ifm_analysis::level::{HeardAudio, SpokenAudio};
-use ifm_analysis::stat::Distribution;
 use ifm_core::Metric;
+use ifm_metrics::LevelSummary;
+use ifm_metrics::level::{HeardAudio, SpokenAudio};
+use ifm_metrics::stat::Distribution;
 
 const NS_PER_S: f64 = 1e9;
 
@@ -97,8 +97,8 @@ fn spoken_table(model: &ReportModel, rows: &[Spoken]) -> Block {
 mod tests {
     use super::*;
     use crate::testing::{model, single};
-    use ifm_analysis::testing::{MS, images};
     use ifm_core::{MadeAudio, SentMedia};
+    use ifm_metrics::testing::{MS, images};
 
     #[test]
     fn what_was_heard_and_made_is_told_with_its_definition() {

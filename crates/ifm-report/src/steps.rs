@@ -7,9 +7,9 @@ use crate::format::{ABSENT, count, marked_span, number};
 use crate::model::ReportModel;
 use crate::page::{Block, Cell, Head, Section, Table};
 use crate::style::Color;
-use ifm_analysis::LevelSummary;
-use ifm_analysis::level::StepSummary;
-use ifm_analysis::stat::Distribution;
+use ifm_metrics::LevelSummary;
+use ifm_metrics::level::StepSummary;
+use ifm_metrics::stat::Distribution;
 
 /// Heads of the columns.
 const HEADS: [&str; 9] = [
@@ -84,8 +84,8 @@ mod tests {
     use super::*;
     use crate::page::{Pictures, markdown};
     use crate::testing::{model, single};
-    use ifm_analysis::testing::{failed, request, run};
     use ifm_core::spec::{ArrivalLaw, ArrivalSpec, RateCurve, RateStretch};
+    use ifm_metrics::testing::{failed, request, run};
 
     const PLAIN: TerminalStyle =
         TerminalStyle { width: 110, color: false, ascii: false, verbose: false };

@@ -1,16 +1,16 @@
 //! Runs for the tests of this crate.
 
 use crate::ReportModel;
-use ifm_analysis::comparison::{
+use ifm_compare::comparison::{
     Comparison, Measure, Member, Metric, Ranking, Settings, Side, compare, rank,
 };
-use ifm_analysis::gate::{
+use ifm_compare::gate::{
     Against, Bound, GateResult, Suggestion, Threshold, judge, measures, suggest,
 };
-use ifm_analysis::level::Load;
-use ifm_analysis::slo;
-use ifm_analysis::testing::{NoisyLoop, closed_loop, failed, noisy_run, run};
 use ifm_core::RunData;
+use ifm_metrics::level::Load;
+use ifm_metrics::slo;
+use ifm_metrics::testing::{NoisyLoop, closed_loop, failed, noisy_run, run};
 
 /// Three levels: 1 and 4 users inside the target, 8 outside with one failed request.
 pub(crate) fn sweep() -> RunData {
@@ -42,7 +42,7 @@ pub(crate) fn all_failed() -> RunData {
 }
 
 pub(crate) fn model(run: &RunData) -> ReportModel {
-    ReportModel::new(run, ifm_analysis::summarize(run))
+    ReportModel::new(run, ifm_metrics::summarize(run))
 }
 
 /// Levels with the given users and ITL in milliseconds.

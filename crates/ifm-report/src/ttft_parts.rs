@@ -5,13 +5,13 @@ use crate::format::{ABSENT, count, marked_span};
 use crate::model::{load, load_words};
 use crate::page::{Block, Cell, Columns, Head, Section};
 use crate::words::{Answer, AnswerTopic, answers};
-use ifm_analysis::Answers;
-use ifm_analysis::LevelSummary;
-use ifm_analysis::level::{Load, TtftParts};
-use ifm_analysis::stat::Distribution;
 use ifm_core::Metric;
 use ifm_core::spec::SloTerm;
 use ifm_core::words::counted;
+use ifm_metrics::Answers;
+use ifm_metrics::LevelSummary;
+use ifm_metrics::level::{Load, TtftParts};
+use ifm_metrics::stat::Distribution;
 
 /// A part: its name, what it is, and its times.
 type Part<'parts> = (&'static str, &'static str, &'parts Distribution);
@@ -175,7 +175,7 @@ mod tests {
     use super::*;
     use crate::TerminalStyle;
     use crate::testing::model;
-    use ifm_analysis::testing::{MS, closed_loop, run};
+    use ifm_metrics::testing::{MS, closed_loop, run};
 
     fn told(levels: u16) -> ReportModel {
         let requests = (0..levels).flat_map(|level| {
@@ -191,8 +191,8 @@ mod tests {
     }
 
     /// A server that counted only how many requests waited.
-    fn counters(waiting: f64) -> ifm_analysis::ServerCounters {
-        ifm_analysis::ServerCounters {
+    fn counters(waiting: f64) -> ifm_metrics::ServerCounters {
+        ifm_metrics::ServerCounters {
             source: "server".to_owned(),
             span_ns: (0, 1),
             requests: None,
@@ -239,13 +239,13 @@ mod tests {
                 level.ttft_parts = None;
             }
             let mut found = model.summary.answers.clone().expect("answers");
-            found.slo = ifm_analysis::slo::parse("ttft:p50<10ms").expect("a target");
+            found.slo = ifm_metrics::slo::parse("ttft:p50<10ms").expect("a target");
             with_cause(&model, &found)
         };
         let missed = |ttft: &str| {
             let requests = closed_loop((0, 0), (2, 60), 0.0, (100.0, 10.0, 16));
             let mut run = run(&[2], requests);
-            run.manifest.spec.slo = ifm_analysis::slo::parse(ttft).expect("a target");
+            run.manifest.spec.slo = ifm_metrics::slo::parse(ttft).expect("a target");
             for record in &mut run.requests {
                 record.sent_ns = Some(record.start_ns + MS);
                 record.server_queue_ns = Some(60 * MS);

@@ -1,14 +1,14 @@
 //! The block that `vllm bench serve` prints, so that people and scripts that know it can read it.
 //!
 //! Layout as in version 0.33: 50 wide, labels left in 40, values left in 10. The numbers follow
-//! vLLM's definitions, see [`ifm_analysis::definitions::vllm`]; a value that is not defined is
+//! vLLM's definitions, see [`ifm_metrics::definitions::vllm`]; a value that is not defined is
 //! `nan`, as Python prints it. What is not here: notes of our own, which would break the readers,
 //! except the one saying that a prediction is not a benchmark.
 
 use crate::{ReportModel, VllmLines};
-use ifm_analysis::definitions::vllm::{VllmLatency, VllmSummary};
 use ifm_core::sheet::key;
 use ifm_core::spec::LoadSpec;
+use ifm_metrics::definitions::vllm::{VllmLatency, VllmSummary};
 use std::fmt::Write;
 
 const WIDTH: usize = 50;

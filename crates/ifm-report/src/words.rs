@@ -6,19 +6,19 @@
 pub(crate) use crate::account::{drafts, drafts_counted, level_facts};
 use crate::format::{ABSENT, count, limit, marked_span, meant, number, percent, span};
 use crate::model::{ReportModel, load, load_words};
-use ifm_analysis::answer::{Answers, LevelAnswer, NextWorse, UsersAnswer, UsersState};
-use ifm_analysis::insight::Meant;
-use ifm_analysis::level::{GapLabel, Latencies, Load, WindowKind};
-use ifm_analysis::repeats::Between;
-use ifm_analysis::slo::{TermVerdict, Verdict, VerdictState};
-use ifm_analysis::stat::quantile::is_enough;
-use ifm_analysis::telemetry::tokens_per_kwh;
-use ifm_analysis::warning::{CheckState, Severity};
-use ifm_analysis::{CheckResult, LevelSummary, Repeated, Warning};
 use ifm_core::LevelEnd;
 use ifm_core::Metric;
 use ifm_core::spec::{Asked, SloSpec, SloTerm};
 use ifm_core::words::counted;
+use ifm_metrics::answer::{Answers, LevelAnswer, NextWorse, UsersAnswer, UsersState};
+use ifm_metrics::level::{GapLabel, Latencies, Load, WindowKind};
+use ifm_metrics::repeats::Between;
+use ifm_metrics::slo::{TermVerdict, Verdict, VerdictState};
+use ifm_metrics::stat::quantile::is_enough;
+use ifm_metrics::telemetry::tokens_per_kwh;
+use ifm_metrics::warning::{CheckState, Severity};
+use ifm_metrics::{CheckResult, LevelSummary, Repeated, Warning};
+use ifm_rules::insight::Meant;
 
 /// What is asked about the load that fits.
 const EACH_USER: &str = "Each user there";
@@ -301,7 +301,7 @@ fn one_user(question: &str, at: &LevelAnswer, answer: &UsersAnswer) -> Answer {
 }
 
 /// What the table of repeats shows.
-pub(crate) const REPEATS_CAPTION: &str = "Mean over the repeats of a load ± half of its 95 % \
+pub(crate) const REPEATS_CAPTION: &str = "Geometric mean over the repeats of a load ± half of its 95 % \
     interval (Student) as a share of it, from three repeats on; percentiles are per \
     repeat.";
 

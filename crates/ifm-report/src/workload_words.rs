@@ -49,8 +49,8 @@ fn short(words: &str) -> String {
 mod tests {
     use super::*;
     use crate::testing::{model, single};
-    use ifm_analysis::testing::form_spec;
     use ifm_core::spec::{ProbeSpec, TrafficClass};
+    use ifm_metrics::testing::form_spec;
     use serde_json::json;
 
     #[test]

@@ -6,7 +6,7 @@
 //! drives the probe as it would a level, so that no slot of the load ever waits for it. Its records
 //! have their own phase, class and numbers.
 //!
-//! Not here: the flags (`cli::probe_args`), and what its times mean (`ifm-analysis`).
+//! Not here: the flags (`cli::probe_args`), and what its times mean (`ifm-metrics`).
 
 use crate::source::PromptSource;
 use ifm_core::spec::RunSpec;

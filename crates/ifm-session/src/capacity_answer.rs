@@ -1,21 +1,21 @@
 //! The result of a capacity search, as text and JSON.
 //!
-//! Not here: the search (`level_planner`), the numbers (`ifm-analysis`).
+//! Not here: the search (`level_planner`), the numbers (`ifm-metrics`).
 
 mod media;
 mod text;
 mod tiers;
 
 use crate::level_planner::{CapacityCourse, Judged, Scout};
-use ifm_analysis::capacity::{
+use ifm_core::spec::RunSpec;
+use ifm_core::{CapacityFound, Manifest, Metric};
+use ifm_metrics::capacity::{
     Bracket, Carriers, Economics, Finding, Pace, People, Price, busy_s, gpus_told, people, replicas,
 };
-use ifm_analysis::level::{Load, WindowSummary};
-use ifm_analysis::telemetry::tokens_per_kwh;
-use ifm_analysis::{LevelSummary, slo};
-use ifm_core::Metric;
-use ifm_core::spec::RunSpec;
-use ifm_core::{CapacityFound, Manifest};
+use ifm_metrics::level::{Load, WindowSummary};
+use ifm_metrics::stat::{Scale, center};
+use ifm_metrics::telemetry::tokens_per_kwh;
+use ifm_metrics::{LevelSummary, slo};
 use ifm_report::{ReportModel, TerminalStyle, missed_sign, shares_fields, value_and_limit};
 use serde_json::{Value, json};
 
@@ -144,17 +144,18 @@ struct Rates {
 }
 
 impl Rates {
-    /// The mean over all measurements of a load, as in every report of the run. Treating the
+    /// The central value of all measurements of a load, as in every report of the run. Treating the
     /// measurements as one level would give one window, including the pauses between them.
     fn of(load: Load, model: &ReportModel) -> Option<Rates> {
         let windows: Option<Vec<_>> = levels_at(load, model).map(LevelSummary::window).collect();
         let windows = windows.filter(|windows| !windows.is_empty())?;
         let mean = |rate: fn(&WindowSummary) -> f64| {
-            windows.iter().map(|window| rate(window)).sum::<f64>() / windows.len() as f64
+            let rates: Vec<f64> = windows.iter().map(|window| rate(window)).collect();
+            center(&rates, Scale::Ratio)
         };
         Some(Rates {
-            output_tok_per_s: mean(|window| window.output_tok_per_s),
-            req_per_s: mean(|window| window.req_per_s),
+            output_tok_per_s: mean(|window| window.output_tok_per_s)?,
+            req_per_s: mean(|window| window.req_per_s)?,
             looks: windows.len() as u32,
             output_between: model
                 .summary
@@ -188,8 +189,7 @@ fn is_same(asked: Load, load: Load) -> bool {
 fn carriers(course: &CapacityCourse, load: Load, model: &ReportModel) -> Carriers {
     let mean = |of: fn(&LevelSummary) -> Option<f64>| {
         let each: Option<Vec<f64>> = levels_at(load, model).map(of).collect();
-        let each = each.filter(|each| !each.is_empty())?;
-        Some(each.iter().sum::<f64>() / each.len() as f64)
+        center(&each?, Scale::Ratio)
     };
     let told = gpus_told(&model.manifest);
     Carriers {

@@ -1,7 +1,7 @@
 //! Which level of a session follows the measured ones.
 //!
 //! A planner only appends levels or ends. Not here: running a level (`inferometer`), judging one
-//! (`ifm-analysis`).
+//! (`ifm-metrics`).
 
 mod judged;
 mod look;
@@ -13,10 +13,10 @@ pub use judged::{Again, Judged, Scout};
 pub use look::Look;
 pub use tiers::{Tier, TierState};
 
-use ifm_analysis::capacity::{Bracket, Change, Next, Search, Worth, pooled};
-use ifm_analysis::level::Load;
-use ifm_analysis::{LevelSummary, Seen};
 use ifm_core::spec::{ArrivalLaw, ArrivalSpec, LoadSpec, RateCurve, RateStretch, RunSpec};
+use ifm_metrics::capacity::{Bracket, Change, Next, Search, Worth, pooled};
+use ifm_metrics::level::Load;
+use ifm_metrics::{LevelSummary, Seen};
 use judged::{Found, judge, looks_at};
 use replay::{Wanted, replay};
 

@@ -1,7 +1,7 @@
 //! A session of load: which levels follow the measured ones and when, what is sent next, and what
 //! a search for the capacity answers.
 //!
-//! Not here: items (`ifm-workload`), the load itself (`ifm-drive`), numbers (`ifm-analysis`), running
+//! Not here: items (`ifm-workload`), the load itself (`ifm-drive`), numbers (`ifm-metrics`), running
 //! a session and everything that is printed (`inferometer`).
 #![forbid(unsafe_code)]
 

@@ -2,12 +2,12 @@
 //! cold.
 //!
 //! Each is remeasured once, after all other levels, and the second measurement replaces the first.
-//! Not here: when a level is worse (`ifm-analysis`).
+//! Not here: when a level is worse (`ifm-metrics`).
 
-use ifm_analysis::LevelSummary;
-use ifm_analysis::warning::cold_levels;
 use ifm_core::LevelInfo;
 use ifm_core::spec::LoadSpec;
+use ifm_metrics::LevelSummary;
+use ifm_metrics::warning::cold_levels;
 
 /// The levels to remeasure.
 #[derive(Debug, Default)]
@@ -53,7 +53,7 @@ impl Remeasure {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ifm_analysis::testing::{closed_loop, run};
+    use ifm_metrics::testing::{closed_loop, run};
 
     #[test]
     fn a_level_that_was_cold_follows_once_and_counts_in_place_of_the_first() {
@@ -62,7 +62,7 @@ mod tests {
         records.extend(closed_loop((30, 1), (2, 30), 10_000.0, (20.0, 1.0, 4)));
         let run = run(&[1, 2], records);
         let levels = run.manifest.spec.levels.clone();
-        let measured = ifm_analysis::summarize(&run).levels;
+        let measured = ifm_metrics::summarize(&run).levels;
         assert_eq!(Remeasure::new(false).after(&levels, &measured), []);
         let mut again = Remeasure::new(true);
         assert_eq!(again.after(&levels, &measured), levels[..1]);

@@ -10,7 +10,7 @@
 //! a run that is still written. Files are made with the rights that the user's umask gives, since keys never
 //! reach this crate; files of a plan, and of a run that keeps the texts of answers, can be read by the user only.
 //!
-//! Not here: what the numbers mean (`ifm-analysis`), how they look (`ifm-report`), other tools'
+//! Not here: what the numbers mean (`ifm-metrics`), how they look (`ifm-report`), other tools'
 //! formats, and clocks. Where time matters the caller hands it in.
 #![forbid(unsafe_code)]
 

@@ -5,23 +5,23 @@
 
 use crate::page::Sample;
 use crate::{Page, Reading};
-use ifm_core::series::Quantity;
+use ifm_core::series::Signal;
 use std::collections::BTreeSet;
 
 /// A field, what it is, and what its value is multiplied by to get our unit.
-const FIELDS: [(&str, Quantity, f64); 9] = [
-    ("DCGM_FI_DEV_POWER_USAGE", Quantity::GpuPower, 1.0),
+const FIELDS: [(&str, Signal, f64); 9] = [
+    ("DCGM_FI_DEV_POWER_USAGE", Signal::GpuPower, 1.0),
     // Millijoules.
-    ("DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION", Quantity::GpuEnergy, 1e-3),
-    ("DCGM_FI_DEV_SM_CLOCK", Quantity::GpuClock, 1.0),
-    ("DCGM_FI_DEV_MEM_CLOCK", Quantity::GpuMemoryClock, 1.0),
-    ("DCGM_FI_DEV_GPU_TEMP", Quantity::GpuTemperature, 1.0),
-    ("DCGM_FI_DEV_CLOCK_THROTTLE_REASONS", Quantity::GpuThrottleReasons, 1.0),
-    ("DCGM_FI_DEV_CLOCKS_EVENT_REASONS", Quantity::GpuThrottleReasons, 1.0),
+    ("DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION", Signal::GpuEnergy, 1e-3),
+    ("DCGM_FI_DEV_SM_CLOCK", Signal::GpuClock, 1.0),
+    ("DCGM_FI_DEV_MEM_CLOCK", Signal::GpuMemoryClock, 1.0),
+    ("DCGM_FI_DEV_GPU_TEMP", Signal::GpuTemperature, 1.0),
+    ("DCGM_FI_DEV_CLOCK_THROTTLE_REASONS", Signal::GpuThrottleReasons, 1.0),
+    ("DCGM_FI_DEV_CLOCKS_EVENT_REASONS", Signal::GpuThrottleReasons, 1.0),
     // MiB.
-    ("DCGM_FI_DEV_FB_USED", Quantity::GpuMemory, 1_048_576.0),
+    ("DCGM_FI_DEV_FB_USED", Signal::GpuMemory, 1_048_576.0),
     // Percent.
-    ("DCGM_FI_DEV_GPU_UTIL", Quantity::GpuBusyShare, 0.01),
+    ("DCGM_FI_DEV_GPU_UTIL", Signal::GpuBusyShare, 0.01),
 ];
 
 /// What a page of the exporter reports for each GPU; empty for any other page.
@@ -55,10 +55,10 @@ mod tests {
                     DCGM_FI_DEV_XID_ERRORS{gpu=\"0\"} 0\n";
         let found = read(&Page::read(text));
         let expect = [
-            Reading::new("DCGM h GPU 0", Quantity::GpuPower, 22.582),
-            Reading::new("DCGM h GPU 0", Quantity::GpuEnergy, 955_287.014),
-            Reading::new("DCGM GPU 1", Quantity::GpuBusyShare, 0.4),
-            Reading::new("DCGM GPU 1", Quantity::GpuMemory, 2_097_152.0),
+            Reading::new("DCGM h GPU 0", Signal::GpuPower, 22.582),
+            Reading::new("DCGM h GPU 0", Signal::GpuEnergy, 955_287.014),
+            Reading::new("DCGM GPU 1", Signal::GpuBusyShare, 0.4),
+            Reading::new("DCGM GPU 1", Signal::GpuMemory, 2_097_152.0),
         ];
         assert_eq!(found.len(), expect.len());
         for (found, expect) in found.iter().zip(expect) {

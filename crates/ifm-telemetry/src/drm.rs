@@ -6,7 +6,7 @@
 
 use crate::sysfs::{entries, number, text};
 use crate::{DeviceSource, Reading};
-use ifm_core::series::Quantity;
+use ifm_core::series::Signal;
 use std::path::{Path, PathBuf};
 
 /// Where the kernel lists graphics devices.
@@ -16,17 +16,17 @@ const DRIVERS: [&str; 3] = ["amdgpu", "i915", "xe"];
 
 /// A file, its quantity, and the factor that converts its number to our unit. If several files have
 /// one quantity, the first readable one is used.
-const SENSORS: [(&str, Quantity, f64); 6] = [
-    ("power1_average", Quantity::GpuPower, 1e-6),
-    ("power1_input", Quantity::GpuPower, 1e-6),
-    ("energy1_input", Quantity::GpuEnergy, 1e-6),
-    ("temp1_input", Quantity::GpuTemperature, 1e-3),
-    ("freq1_input", Quantity::GpuClock, 1e-6),
-    ("freq2_input", Quantity::GpuMemoryClock, 1e-6),
+const SENSORS: [(&str, Signal, f64); 6] = [
+    ("power1_average", Signal::GpuPower, 1e-6),
+    ("power1_input", Signal::GpuPower, 1e-6),
+    ("energy1_input", Signal::GpuEnergy, 1e-6),
+    ("temp1_input", Signal::GpuTemperature, 1e-3),
+    ("freq1_input", Signal::GpuClock, 1e-6),
+    ("freq2_input", Signal::GpuMemoryClock, 1e-6),
 ];
-const DEVICE_FILES: [(&str, Quantity, f64); 2] = [
-    ("gpu_busy_percent", Quantity::GpuBusyShare, 1e-2),
-    ("mem_info_vram_used", Quantity::GpuMemory, 1.0),
+const DEVICE_FILES: [(&str, Signal, f64); 2] = [
+    ("gpu_busy_percent", Signal::GpuBusyShare, 1e-2),
+    ("mem_info_vram_used", Signal::GpuMemory, 1.0),
 ];
 
 /// One graphics card.
@@ -78,7 +78,7 @@ fn card(path: &Path) -> Option<Card> {
     let reports = card
         .read()
         .iter()
-        .any(|told| matches!(told.quantity, Quantity::GpuPower | Quantity::GpuEnergy));
+        .any(|told| matches!(told.quantity, Signal::GpuPower | Signal::GpuEnergy));
     reports.then_some(card)
 }
 

@@ -5,7 +5,7 @@
 //! run goes on (`gpu_facts`), and setting anything (`control`).
 
 use crate::{DeviceSource, Reading};
-use ifm_core::series::Quantity;
+use ifm_core::series::Signal;
 use nvml_wrapper::Nvml;
 use nvml_wrapper::enum_wrappers::device::{Clock, TemperatureSensor};
 use nvml_wrapper::error::NvmlError;
@@ -130,14 +130,14 @@ impl DeviceSource for Gpus {
         for index in &self.indices {
             let facts = self.library.facts(*index);
             let values = [
-                (Quantity::GpuPower, facts.power_mw.map(|mw| f64::from(mw) / 1e3)),
-                (Quantity::GpuEnergy, facts.energy_mj.map(|mj| mj as f64 / 1e3)),
-                (Quantity::GpuClock, facts.clock_mhz.map(f64::from)),
-                (Quantity::GpuMemoryClock, facts.memory_clock_mhz.map(f64::from)),
-                (Quantity::GpuTemperature, facts.temperature_c.map(f64::from)),
-                (Quantity::GpuThrottleReasons, facts.throttle_reasons.map(|bits| bits as f64)),
-                (Quantity::GpuMemory, facts.memory_bytes.map(|bytes| bytes as f64)),
-                (Quantity::GpuBusyShare, facts.busy_percent.map(|share| f64::from(share) / 1e2)),
+                (Signal::GpuPower, facts.power_mw.map(|mw| f64::from(mw) / 1e3)),
+                (Signal::GpuEnergy, facts.energy_mj.map(|mj| mj as f64 / 1e3)),
+                (Signal::GpuClock, facts.clock_mhz.map(f64::from)),
+                (Signal::GpuMemoryClock, facts.memory_clock_mhz.map(f64::from)),
+                (Signal::GpuTemperature, facts.temperature_c.map(f64::from)),
+                (Signal::GpuThrottleReasons, facts.throttle_reasons.map(|bits| bits as f64)),
+                (Signal::GpuMemory, facts.memory_bytes.map(|bytes| bytes as f64)),
+                (Signal::GpuBusyShare, facts.busy_percent.map(|share| f64::from(share) / 1e2)),
             ];
             let known = values.into_iter().filter_map(|(quantity, value)| {
                 Some(Reading::new(format!("NVML GPU {index}"), quantity, value?))
@@ -197,7 +197,7 @@ mod tests {
         assert_eq!(gpus.read().len(), 0);
     }
 
-    fn read(wanted: Option<&[u32]>) -> Vec<(String, Quantity, f64)> {
+    fn read(wanted: Option<&[u32]>) -> Vec<(String, Signal, f64)> {
         let mut gpus = Gpus::of(Box::new(Fake), wanted).expect("GPUs");
         gpus.read().into_iter().map(|told| (told.source, told.quantity, told.value)).collect()
     }
@@ -210,10 +210,10 @@ mod tests {
             let told = found.iter().find(|told| told.1 == quantity && told.0 == "NVML GPU 0");
             told.expect("told").2
         };
-        assert_eq!(first(Quantity::GpuPower), 350.5);
-        assert_eq!(first(Quantity::GpuEnergy), 9000.25);
-        assert_eq!((first(Quantity::GpuClock), first(Quantity::GpuBusyShare)), (1980.0, 0.87));
-        assert_eq!(found[8], ("NVML GPU 1".to_owned(), Quantity::GpuPower, 71.25));
+        assert_eq!(first(Signal::GpuPower), 350.5);
+        assert_eq!(first(Signal::GpuEnergy), 9000.25);
+        assert_eq!((first(Signal::GpuClock), first(Signal::GpuBusyShare)), (1980.0, 0.87));
+        assert_eq!(found[8], ("NVML GPU 1".to_owned(), Signal::GpuPower, 71.25));
     }
 
     #[test]

@@ -6,7 +6,7 @@
 
 use crate::sysfs::{entries, number, text};
 use crate::{DeviceSource, Reading};
-use ifm_core::series::Quantity;
+use ifm_core::series::Signal;
 use std::path::{Path, PathBuf};
 
 /// Where the kernel lists the zones.
@@ -92,7 +92,7 @@ impl DeviceSource for Zones {
     fn read(&mut self) -> Vec<Reading> {
         let read = |zone: &mut Zone| {
             let joules = zone.read()?;
-            Some(Reading::new(zone.source.clone(), Quantity::CpuEnergy, joules))
+            Some(Reading::new(zone.source.clone(), Signal::CpuEnergy, joules))
         };
         self.0.iter_mut().filter_map(read).collect()
     }

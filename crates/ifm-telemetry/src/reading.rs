@@ -1,6 +1,6 @@
 //! One value that a server or a device reported.
 
-use ifm_core::series::Quantity;
+use ifm_core::series::Signal;
 
 /// One value.
 #[derive(Debug, Clone, PartialEq)]
@@ -8,7 +8,7 @@ pub struct Reading {
     /// Its source: `vLLM /metrics`, `NVML GPU 0`.
     pub source: String,
     /// What it is.
-    pub quantity: Quantity,
+    pub quantity: Signal,
     /// What it is counted in.
     pub unit: &'static str,
     /// How much.
@@ -17,7 +17,7 @@ pub struct Reading {
 
 impl Reading {
     /// A value in the usual unit of its quantity.
-    pub fn new(source: impl Into<String>, quantity: Quantity, value: f64) -> Reading {
+    pub fn new(source: impl Into<String>, quantity: Signal, value: f64) -> Reading {
         Reading { source: source.into(), quantity, unit: quantity.unit(), value }
     }
 }

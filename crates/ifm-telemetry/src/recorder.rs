@@ -2,7 +2,7 @@
 
 use crate::Reading;
 use ifm_core::Series;
-use ifm_core::series::Quantity;
+use ifm_core::series::Signal;
 use std::collections::BTreeMap;
 
 /// Most series of a run, and most samples of each: at two a second, more than a day.
@@ -13,7 +13,7 @@ const SAMPLES_MAX: usize = 200_000;
 #[derive(Debug, Default)]
 pub struct Recorder {
     series: Vec<Series>,
-    places: BTreeMap<(Quantity, String), usize>,
+    places: BTreeMap<(Signal, String), usize>,
     is_full: bool,
 }
 
@@ -76,7 +76,7 @@ mod tests {
     #[test]
     fn a_source_and_a_quantity_make_a_series() {
         let mut recorder = Recorder::default();
-        let power = |source: &str, watts| Reading::new(source, Quantity::GpuPower, watts);
+        let power = |source: &str, watts| Reading::new(source, Signal::GpuPower, watts);
         recorder.add(5, vec![power("a", 10.0), power("b", 20.0), power("a", f64::NAN)]);
         recorder.add(9, vec![power("b", 21.0)]);
         let series = recorder.series();
@@ -89,13 +89,13 @@ mod tests {
     #[test]
     fn there_is_an_end_to_it() {
         let mut recorder = Recorder::default();
-        let many = (0..=SERIES_MAX).map(|n| Reading::new(n.to_string(), Quantity::GpuClock, 1.0));
+        let many = (0..=SERIES_MAX).map(|n| Reading::new(n.to_string(), Signal::GpuClock, 1.0));
         recorder.add(1, many.collect());
         assert!(recorder.is_full());
         assert_eq!(recorder.into_series().len(), SERIES_MAX);
         let mut recorder = Recorder::default();
         for at_ns in 0..=SAMPLES_MAX as u64 {
-            recorder.add(at_ns, vec![Reading::new("a", Quantity::GpuClock, 1.0)]);
+            recorder.add(at_ns, vec![Reading::new("a", Signal::GpuClock, 1.0)]);
         }
         assert!(recorder.is_full());
         assert_eq!(recorder.series()[0].value.len(), SAMPLES_MAX);

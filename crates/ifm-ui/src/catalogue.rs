@@ -358,7 +358,7 @@ fn loads(levels: &[LoadSpec]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ifm_analysis::testing::run;
+    use ifm_metrics::testing::run;
     use std::path::PathBuf;
 
     fn item(id: &str, name: Option<&str>, model: &str, tags: &[&str]) -> Item {
@@ -385,7 +385,7 @@ mod tests {
         };
         let measured = run(&[1], Vec::new());
         assert!(of(measured.clone()).contains("127.0.0.1"));
-        assert_eq!(of(ifm_analysis::testing::predicted(measured)), "predicted · H100 SXM");
+        assert_eq!(of(ifm_metrics::testing::predicted(measured)), "predicted · H100 SXM");
     }
 
     #[test]

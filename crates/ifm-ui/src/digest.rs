@@ -3,7 +3,7 @@
 //! Not here: the words of the answers, which are those of the reports.
 
 use crate::failure::Failure;
-use ifm_analysis::answer::UsersState;
+use ifm_metrics::answer::UsersState;
 use ifm_report::{AnswerTopic, answers, plain};
 use ifm_store::{MANIFEST_FILE, RunEntry, Store};
 use std::collections::HashMap;
@@ -93,7 +93,7 @@ fn changed_at(folder: &std::path::Path) -> Option<SystemTime> {
 /// The run cannot be read.
 pub(crate) fn digest(store: &Store, entry: &RunEntry) -> Result<Digest, Failure> {
     let loaded = store.open(entry)?;
-    let summary = ifm_analysis::summarize(&loaded.data);
+    let summary = ifm_metrics::summarize(&loaded.data);
     let Some(found) = &summary.answers else {
         return Ok(Digest {
             fits: "nothing measured".to_owned(),

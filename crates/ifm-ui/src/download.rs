@@ -9,9 +9,9 @@ use crate::report::report_page;
 use axum::extract::{Path, State};
 use axum::http::header;
 use axum::response::{IntoResponse as _, Response};
-use ifm_analysis::definitions::{self, Definitions};
 use ifm_core::{RequestRecord, Sheet};
 use ifm_interop::EXPORTS;
+use ifm_metrics::definitions::{self, Definitions};
 use ifm_report::ReportModel;
 use std::sync::Arc;
 
@@ -83,7 +83,7 @@ pub(crate) async fn run(
     aside(&app, move |app| {
         let entry = app.run(&id)?;
         let run = app.store.open(&entry)?.data;
-        let model = || ReportModel::new(&run, ifm_analysis::summarize(&run));
+        let model = || ReportModel::new(&run, ifm_metrics::summarize(&run));
         let text = match format.as_str() {
             "html" => report_page(&run),
             "md" => ifm_report::markdown(&model()),

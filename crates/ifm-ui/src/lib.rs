@@ -7,7 +7,7 @@
 //! request: runs are looked up by id among those that are listed.
 //!
 //! Pages are made here, on the server, and work without a script; htmx (vendored) replaces parts
-//! of them, and a small script of ours takes dropped files. Not here: numbers (`ifm-analysis`),
+//! of them, and a small script of ours takes dropped files. Not here: numbers (`ifm-metrics`),
 //! their words and the report itself (`ifm-report`).
 #![forbid(unsafe_code)]
 

@@ -3,7 +3,7 @@
 use super::pair::Pair;
 use super::statistics::Spread;
 use anyhow::{Context as _, Result};
-use ifm_analysis::RequestMetrics;
+use ifm_metrics::RequestMetrics;
 
 /// Errors of one run, milliseconds: said minus true.
 #[derive(Debug, Clone, Default)]
@@ -37,7 +37,7 @@ fn less(said_ns: u64, true_ns: u64) -> i64 {
 }
 
 impl Errors {
-    /// Errors of all requests of a run. The client's durations come from `ifm-analysis`, as a report
+    /// Errors of all requests of a run. The client's durations come from `ifm-metrics`, as a report
     /// shows them; the true ones count from the arrival of the request's last byte.
     ///
     /// # Errors

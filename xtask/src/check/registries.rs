@@ -35,14 +35,14 @@ const REGISTRIES: &[Registry] = &[
         shared: &[],
     },
     Registry {
-        folder: "crates/ifm-analysis/src/warning",
-        file: "crates/ifm-analysis/src/warning/mod.rs",
+        folder: "crates/ifm-metrics/src/warning",
+        file: "crates/ifm-metrics/src/warning/mod.rs",
         item: "const CHECKS",
         shared: &[],
     },
     Registry {
-        folder: "crates/ifm-analysis/src/audit/rule",
-        file: "crates/ifm-analysis/src/audit/rule/mod.rs",
+        folder: "crates/ifm-rules/src/audit/rule",
+        file: "crates/ifm-rules/src/audit/rule/mod.rs",
         item: "const RULES",
         shared: &[],
     },

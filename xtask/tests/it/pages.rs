@@ -51,8 +51,8 @@ fn outcomes_and_counters() {
 
 #[test]
 fn checks() {
-    let run = ifm_analysis::testing::run(&[1], Vec::new());
-    let summary = ifm_analysis::summarize(&run);
+    let run = ifm_metrics::testing::run(&[1], Vec::new());
+    let summary = ifm_metrics::summarize(&run);
     check(METRICS, "## Checks", summary.checks.iter().map(|check| check.id));
 }
 
@@ -64,9 +64,9 @@ fn columns_in_the_order_of_the_file() {
 
 #[test]
 fn fields_of_the_manifest() {
-    let run = ifm_analysis::testing::run(&[1], Vec::new());
+    let run = ifm_metrics::testing::run(&[1], Vec::new());
     // What only some runs have.
-    let mut run = ifm_analysis::testing::predicted(run);
+    let mut run = ifm_metrics::testing::predicted(run);
     run.manifest.facts = Some(ifm_core::Facts::default());
     run.manifest.plan = "plan/cell/1/1".parse().ok();
     run.manifest.prompts_blake3 = Some("00".repeat(32));

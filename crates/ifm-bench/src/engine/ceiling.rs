@@ -11,7 +11,8 @@
 use super::Repeat;
 use super::course::Done;
 use super::protocol::Ceilings;
-use ifm_core::sheet::{Definition, Figure, Quantity, Statistic, Unit};
+use ifm_core::Metric;
+use ifm_core::sheet::{Definition, Figure, Statistic, Unit};
 
 const ROOFLINE: &str = "at most, by this machine's measured memory bandwidth and arithmetic rate: the slower of \
     reading weights, keys and values, and two operations for each weight and token; attention's arithmetic \
@@ -63,7 +64,7 @@ pub fn of_test(done: &Done) -> Vec<Figure> {
     both.map_or_else(Vec::new, |(limit, bandwidth)| {
         vec![
             figure(other("roofline rate"), tokens / limit, Unit::PerS, ROOFLINE),
-            figure(Quantity::Bandwidth, bandwidth / 1e9, Unit::GbPerS, BANDWIDTH),
+            figure(Metric::Bandwidth, bandwidth / 1e9, Unit::GbPerS, BANDWIDTH),
         ]
     })
 }
@@ -77,11 +78,11 @@ pub fn of_repeat(done: &Done, repeat: &Repeat) -> Vec<Figure> {
         .collect()
 }
 
-fn other(name: &str) -> Quantity {
-    Quantity::Other(name.to_owned())
+fn other(name: &str) -> Metric {
+    Metric::other(name)
 }
 
-fn figure(quantity: Quantity, value: f64, unit: Unit, meant: &str) -> Figure {
+fn figure(quantity: Metric, value: f64, unit: Unit, meant: &str) -> Figure {
     Figure::new(quantity, Statistic::Value, value, unit)
         .defined(Definition::Different(meant.to_owned()))
 }

@@ -7,10 +7,11 @@
 use super::case::Shape;
 use super::course::{Ask, Done};
 use super::{Repeat, Setup, Which, ceiling};
+use ifm_core::Metric;
 use ifm_core::Sheet;
 use ifm_core::sheet::{
-    Definition, Factors, Figure, Part, PartKind, Place, Quantity, Remark, RemarkKind, Row, RowRole,
-    Source, Statistic, Unit, WHY, key,
+    Definition, Factors, Figure, Part, PartKind, Place, Remark, RemarkKind, Row, RowRole, Source,
+    Statistic, Unit, WHY, key,
 };
 use ifm_core::words::counted;
 use serde_json::{Map, Value, json};
@@ -127,17 +128,17 @@ fn of_server(row: &mut Row) {
     let is_batch = row.factors.get(key::TEST).is_none();
     for figure in &mut row.figures {
         let text = match &figure.quantity {
-            Quantity::PrefillTime => prompt.to_owned(),
-            Quantity::PrefillRate => {
+            Metric::Prefill => prompt.to_owned(),
+            Metric::PrefillRate => {
                 format!(
                     "prompt tokens that the server computed, by its count, over the time {prompt}"
                 )
             }
-            Quantity::DecodeRate => format!("tokens over the time {BY_STREAM}, those in it alone"),
-            Quantity::TotalRate => {
+            Metric::DecodeRate => format!("tokens over the time {BY_STREAM}, those in it alone"),
+            Metric::TotalRate => {
                 format!("computed prompt tokens and tokens of the answers, over {both}")
             }
-            Quantity::Duration if is_batch => both.clone(),
+            Metric::Duration if is_batch => both.clone(),
             _ => continue,
         };
         figure.definition = Definition::Different(text);
@@ -370,17 +371,17 @@ fn batch_rows(size: u32, done: &Done, place: &Place) -> Vec<Row> {
         };
         let value = Statistic::Value;
         let over = |tokens: f64, seconds: Option<f64>| seconds.map(|seconds| tokens / seconds);
-        add(Quantity::Duration, value, whole_s, Unit::S, Definition::Same);
-        add(Quantity::PrefillTime, value, prompt_s, Unit::S, different(FIRST_TOKENS));
+        add(Metric::Duration, value, whole_s, Unit::S, Definition::Same);
+        add(Metric::Prefill, value, prompt_s, Unit::S, different(FIRST_TOKENS));
         let computed = prompt_tokens(done, repeat) as f64;
         let prefill = over(computed, prompt_s);
-        add(Quantity::PrefillRate, value, prefill, Unit::PerS, different(PREFILL));
+        add(Metric::PrefillRate, value, prefill, Unit::PerS, different(PREFILL));
         let decode = over(step_tokens(done, repeat) as f64, steps_s);
-        add(Quantity::DecodeRate, value, decode, Unit::PerS, different(STEPS));
+        add(Metric::DecodeRate, value, decode, Unit::PerS, different(STEPS));
         let all_tokens = over(computed + batch * output, whole_s);
-        add(Quantity::TotalRate, value, all_tokens, Unit::PerS, Definition::Same);
+        add(Metric::TotalRate, value, all_tokens, Unit::PerS, Definition::Same);
         let median = median(&repeat.step_ns).map(|ns| ns / 1e6);
-        add(Quantity::Itl, Statistic::Median, median, Unit::Ms, different(STEP));
+        add(Metric::Itl, Statistic::Median, median, Unit::Ms, different(STEP));
         all.push(row);
     }
     if all.is_empty() {

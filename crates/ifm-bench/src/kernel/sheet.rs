@@ -5,10 +5,11 @@ use super::count::{self, Ceilings};
 use super::course::{Ask, Done, Passed, Run};
 use super::protocol::{Attention, Operation, Pass};
 use crate::disturbance::Disturbance;
+use ifm_core::Metric;
 use ifm_core::Sheet;
 use ifm_core::sheet::{
-    Definition, Factors, Figure, Part, PartKind, Place, Quantity, Remark, RemarkKind, Row, RowRole,
-    Source, Statistic, StdKind, Unit, WHY, kernel, key,
+    Definition, Factors, Figure, Part, PartKind, Place, Remark, RemarkKind, Row, RowRole, Source,
+    Statistic, StdKind, Unit, WHY, kernel, key,
 };
 use ifm_core::words::counted;
 use serde_json::{Map, Value, json};
@@ -175,7 +176,7 @@ fn mask_row(ask: &Ask, done: &Done, place: &Place) -> Option<Row> {
     row.label = Some("block mask".to_owned());
     let meant = format!("share of blocks of {} x {} without an allowed pair", of.block, of.block);
     row.figures.push(
-        Figure::new(Quantity::Sparsity, Statistic::Value, blocks.sparsity, Unit::One)
+        Figure::new(Metric::Sparsity, Statistic::Value, blocks.sparsity, Unit::One)
             .defined(Definition::Different(meant)),
     );
     row.text = Some(blocks.drawing.clone());
@@ -225,20 +226,20 @@ impl Of<'_> {
         let squares: f64 = times.iter().map(|time| (time - mean).powi(2)).sum();
         let std = (times.len() > 1).then(|| (squares / (count - 1.0)).sqrt());
         let middle_ms = median_ns(&passed.runs).map(|ns| ns / 1e6);
-        let time = Quantity::KernelTime;
-        add(time.clone(), median, middle_ms, Unit::Ms, by);
-        add(time.clone(), Statistic::Mean, Some(mean), Unit::Ms, by);
-        add(time.clone(), Statistic::Std(StdKind::Sample), std, Unit::Ms, by);
+        let time = Metric::Kernel;
+        add(time, median, middle_ms, Unit::Ms, by);
+        add(time, Statistic::Mean, Some(mean), Unit::Ms, by);
+        add(time, Statistic::Std(StdKind::Sample), std, Unit::Ms, by);
         let least = times.iter().copied().reduce(f64::min);
-        add(time.clone(), Statistic::Min, least, Unit::Ms, by);
+        add(time, Statistic::Min, least, Unit::Ms, by);
         add(time, Statistic::Count, Some(count), Unit::Count, by);
         let processors: Option<Vec<u64>> = passed.runs.iter().map(|run| run.cpu_ns).collect();
         let cpu_ms = processors.map(|all| all.iter().sum::<u64>() as f64 / 1e6 / count);
-        let cpu_time = Quantity::Other("processor time".to_owned());
+        let cpu_time = Metric::other("processor time");
         add(cpu_time, Statistic::Mean, cpu_ms, Unit::Ms, "one call, all threads together");
         let memory = passed.peak_bytes.map(|bytes| bytes as f64);
         add(
-            Quantity::Memory,
+            Metric::Memory,
             Statistic::Max,
             memory,
             Unit::Bytes,
@@ -249,7 +250,7 @@ impl Of<'_> {
         if let Operation::Bandwidth { bytes } = operation {
             let moved = count::moved(&done.case.implementation, *bytes);
             let rate = moved.map(|bytes| bytes / seconds / 1e9);
-            add(Quantity::Bandwidth, median, rate, Unit::GbPerS, MOVED);
+            add(Metric::Bandwidth, median, rate, Unit::GbPerS, MOVED);
             return row;
         }
         let pairs = self.pairs();
@@ -260,7 +261,7 @@ impl Of<'_> {
         };
         add(kernel::operations(), value, flop, Unit::One, rule);
         add(
-            Quantity::FlopRate,
+            Metric::FlopRate,
             median,
             flop.map(|flop| flop / seconds / 1e12),
             Unit::TflopPerS,
@@ -420,25 +421,24 @@ pub fn line(ask: &Ask, all: &[Done], index: usize) -> String {
     let of = Of { ask, all, done, place: Place::default() };
     let told = done.passes.iter().map(|(pass, passed)| {
         let row = of.row(*pass, passed);
-        let shown =
-            match (&done.case.operation, row.value(&Quantity::KernelTime, Statistic::Median)) {
-                (_, None) => passed.trouble.clone().unwrap_or_else(|| untimed(done)),
-                (_, Some(ms)) => {
-                    let std = row.value(&Quantity::KernelTime, Statistic::Std(StdKind::Sample));
-                    let flop = row.value(&Quantity::FlopRate, Statistic::Median);
-                    let bytes = row.value(&Quantity::Bandwidth, Statistic::Median);
-                    let rate = match (flop, bytes) {
-                        (_, Some(bytes)) => format!(", {}", ifm_report::bytes_per_s(bytes)),
-                        (Some(flop), _) => format!(", {}", ifm_report::flop_per_s(flop)),
-                        _ => String::new(),
-                    };
-                    let share = row.value(&kernel::roofline(), Statistic::Value);
-                    let share = share.map_or(String::new(), |share| {
-                        format!(", {:.0} % of the roofline", 100.0 * share)
-                    });
-                    format!("{}{rate}{share}", ifm_report::time(ms, std))
-                }
-            };
+        let shown = match (&done.case.operation, row.value(Metric::Kernel, Statistic::Median)) {
+            (_, None) => passed.trouble.clone().unwrap_or_else(|| untimed(done)),
+            (_, Some(ms)) => {
+                let std = row.value(Metric::Kernel, Statistic::Std(StdKind::Sample));
+                let flop = row.value(Metric::FlopRate, Statistic::Median);
+                let bytes = row.value(Metric::Bandwidth, Statistic::Median);
+                let rate = match (flop, bytes) {
+                    (_, Some(bytes)) => format!(", {}", ifm_report::bytes_per_s(bytes)),
+                    (Some(flop), _) => format!(", {}", ifm_report::flop_per_s(flop)),
+                    _ => String::new(),
+                };
+                let share = row.value(kernel::roofline(), Statistic::Value);
+                let share = share.map_or(String::new(), |share| {
+                    format!(", {:.0} % of the roofline", 100.0 * share)
+                });
+                format!("{}{rate}{share}", ifm_report::time(ms, std))
+            }
+        };
         match &done.case.operation {
             Operation::Attention(_) => format!("{} {shown}", pass_name(*pass)),
             _ => shown,

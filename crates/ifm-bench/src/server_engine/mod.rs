@@ -91,7 +91,7 @@ fn start(target: &Target, setup: &Setup, limits: &Limits) -> Result<Server, Stri
     let prompts = prompts.calibrated(&mut preflight, &asker, info.context_tokens, seed)?;
     asker.rejected.extend_from_slice(preflight.rejected());
     for field in &asker.rejected {
-        ifm_terminal::streams::warn(&ifm_analysis::warning::rejection_sentence(field));
+        ifm_terminal::streams::warn(&ifm_metrics::warning::rejection_sentence(field));
     }
     let note = |names: &[&str]| names.iter().find_map(|name| info.notes.get(*name)).cloned();
     asker.keeps_nothing = note(&["prefix_cache"]).is_some_and(|word| word == "false")

@@ -1,6 +1,7 @@
 //! One number of a sheet, with everything that is needed to believe or doubt it.
 
-use super::{Place, Quantity, Unit};
+use super::{Place, Unit};
+use crate::metric::Metric;
 use serde::{Deserialize, Serialize};
 
 /// Which of a population's numbers a figure is.
@@ -40,17 +41,17 @@ impl Statistic {
     /// The statistics that can represent all values of a quantity, in order of preference. For a
     /// rate over a whole run that is the mean: the work done, divided by the time. The speed in half
     /// of the time, the median that GuideLLM also has, is another number.
-    pub fn central(quantity: &Quantity) -> [Statistic; 3] {
+    pub fn central(quantity: Metric) -> [Statistic; 3] {
         match quantity {
-            Quantity::RequestRate
-            | Quantity::Goodput
-            | Quantity::InputRate
-            | Quantity::OutputRate
-            | Quantity::TotalRate
-            | Quantity::ImageRate
-            | Quantity::PixelRate
-            | Quantity::AudioRate
-            | Quantity::InFlight => [Statistic::Value, Statistic::Mean, Statistic::Median],
+            Metric::RequestRate
+            | Metric::Goodput
+            | Metric::InputRate
+            | Metric::OutputRate
+            | Metric::TotalRate
+            | Metric::ImageRate
+            | Metric::PixelRate
+            | Metric::LevelRtfx
+            | Metric::InFlight => [Statistic::Value, Statistic::Mean, Statistic::Median],
             _ => [Statistic::Value, Statistic::Median, Statistic::Mean],
         }
     }
@@ -90,7 +91,7 @@ pub enum Definition {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Figure {
     /// What it measures.
-    pub quantity: Quantity,
+    pub quantity: Metric,
     /// Which number of the population.
     pub statistic: Statistic,
     /// The number in `unit`; absent where nothing was measured.
@@ -110,7 +111,7 @@ pub struct Figure {
 
 impl Figure {
     /// A number as a machine wrote it.
-    pub fn new(quantity: Quantity, statistic: Statistic, value: f64, unit: Unit) -> Figure {
+    pub fn new(quantity: Metric, statistic: Statistic, value: f64, unit: Unit) -> Figure {
         Figure {
             quantity,
             statistic,
@@ -169,21 +170,21 @@ mod tests {
     #[test]
     fn printed_digits_tell_the_rounding() {
         let figure = |printed: &str| {
-            Figure::new(Quantity::Itl, Statistic::Mean, 1.0, Unit::Ms).as_printed(printed)
+            Figure::new(Metric::Itl, Statistic::Mean, 1.0, Unit::Ms).as_printed(printed)
         };
         assert_eq!(figure("22.2").rounding(), Some(0.05));
         assert_eq!(figure("16634.04 ").rounding(), Some(0.005));
         assert_eq!(figure("-3").rounding(), Some(0.5));
         assert_eq!(figure("1.2k").rounding(), Some(50.0));
-        let exact = Figure::new(Quantity::Itl, Statistic::Mean, 1.0, Unit::Ms);
+        let exact = Figure::new(Metric::Itl, Statistic::Mean, 1.0, Unit::Ms);
         assert_eq!(exact.rounding(), None);
     }
 
     #[test]
     fn what_is_no_number_has_no_value() {
-        let figure = Figure::new(Quantity::Ttft, Statistic::Mean, f64::NAN, Unit::Ms);
+        let figure = Figure::new(Metric::Ttft, Statistic::Mean, f64::NAN, Unit::Ms);
         assert_eq!((figure.value, figure.canonical()), (None, None));
-        let seconds = Figure::new(Quantity::Ttft, Statistic::Mean, 0.5, Unit::S);
+        let seconds = Figure::new(Metric::Ttft, Statistic::Mean, 0.5, Unit::S);
         assert_eq!(seconds.canonical(), Some(500.0));
     }
 }

@@ -1,6 +1,6 @@
 //! Names of factors and figures of kernels that their writers and readers share.
 
-use super::Quantity;
+use crate::metric::{Metric, Name};
 
 /// Factor: the mask.
 pub const MASK: &str = "mask";
@@ -30,31 +30,31 @@ pub const TRANSFERS: [&str; 4] = ["read", "write", "copy", "triad"];
 pub const GEMM: &str = "gemm";
 
 /// Operations of one call.
-pub fn operations() -> Quantity {
-    Quantity::Other("operations".to_owned())
+pub fn operations() -> Metric {
+    Metric::Other(Name::of("operations"))
 }
 
 /// Operations of one call by the rule of the tool that the implementation is known from.
-pub fn own_operations() -> Quantity {
-    Quantity::Other("operations by the tool's own rule".to_owned())
+pub fn own_operations() -> Metric {
+    Metric::Other(Name::of("operations by the tool's own rule"))
 }
 
 /// Greatest error over greatest value of a tensor, against 64-bit floats.
-pub fn error() -> Quantity {
-    Quantity::Other("relative error".to_owned())
+pub fn error() -> Metric {
+    Metric::Other(Name::of("relative error"))
 }
 
 /// Share of the roofline.
-pub fn roofline() -> Quantity {
-    Quantity::Other("share of the roofline".to_owned())
+pub fn roofline() -> Metric {
+    Metric::Other(Name::of("share of the roofline"))
 }
 
 /// Speed over that of the same kernel without a mask.
-pub fn over_full() -> Quantity {
-    Quantity::Other("speed-up over the full mask".to_owned())
+pub fn over_full() -> Metric {
+    Metric::Other(Name::of("speed-up over the full mask"))
 }
 
 /// Speed over that of the reference implementation under the same mask.
-pub fn over_reference() -> Quantity {
-    Quantity::Other("speed-up over the reference".to_owned())
+pub fn over_reference() -> Metric {
+    Metric::Other(Name::of("speed-up over the reference"))
 }

@@ -1,8 +1,10 @@
 //! Meanings that rules distinguish, in the words in which readers write them into a
 //! [`Definition`](super::Definition).
 //!
-//! Names of figures for which inferometer has no quantity are here too, where readers and definitions
+//! Names of figures for which inferometer has no metric are here too, where readers and definitions
 //! share them. Not here: the meanings of single tools, which are next to their readers.
+
+use crate::metric::Metric;
 
 /// Of a time per output token: the time to the first token is in it.
 pub const TPOT_WITH_FIRST: &str =
@@ -59,3 +61,47 @@ pub const RETOKENIZED: &str = "total_output_tokens_retokenized";
 
 /// Name of the share of prompt tokens that a server's prefix cache held, in its log.
 pub const PREFIX_HIT_RATE: &str = "prefix cache hit rate";
+
+/// A figure that a document states about a metric without having measured it: `limit of Itl`,
+/// `reference of Ttft`, `supposed Efficiency`.
+pub fn about(how: &str, metric: Metric) -> Metric {
+    let of = metric.stored().split('_').map(|part| {
+        let (first, rest) = part.split_at(part.chars().next().map_or(0, char::len_utf8));
+        first.to_uppercase() + rest
+    });
+    Metric::other(format!("{how} {}", of.collect::<String>()))
+}
+
+/// What [`about`] put together: how, and the metric.
+pub fn behind(metric: Metric) -> Option<(&'static str, Metric)> {
+    let (how, name) = metric.other_name()?.rsplit_once(' ')?;
+    let known = Metric::known().find(|known| {
+        known
+            .stored()
+            .split('_')
+            .flat_map(str::chars)
+            .map(|it| it.to_ascii_lowercase())
+            .eq(name.chars().map(|it| it.to_ascii_lowercase()))
+    })?;
+    (about(how, known) == metric).then_some((how, known))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_said_about_a_metric_reads_back() {
+        for (how, metric, name) in [
+            ("limit of", Metric::Itl, "limit of Itl"),
+            ("reference of", Metric::UserSpeed, "reference of UserRate"),
+            ("supposed", Metric::Efficiency, "supposed Efficiency"),
+        ] {
+            assert_eq!(about(how, metric), Metric::other(name));
+            assert_eq!(behind(Metric::other(name)), Some((how, metric)));
+        }
+        for name in ["use cases", "limit of itl", "loss", ""] {
+            assert_eq!(behind(Metric::other(name)), None, "{name}");
+        }
+    }
+}

@@ -3,18 +3,19 @@
 //! Everything keeps its place in the file, the printed digits and the written unit, together with
 //! the producing tool's definition of the number. A cell that was empty, or said that nothing was
 //! measured, has no value. Not here: reading files (`ifm-interop`), judging what was found
-//! (`ifm-analysis`).
+//! (`ifm-metrics`).
 
 mod factor;
 mod figure;
 pub mod kernel;
 pub mod meaning;
-mod quantity;
+mod unit;
 
 pub use factor::{Factors, key};
 pub use figure::{Definition, Figure, Statistic, StdKind};
-pub use quantity::{Quantity, Unit};
+pub use unit::Unit;
 
+use crate::metric::Metric;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::fmt::{self, Write as _};
@@ -274,14 +275,14 @@ impl Row {
     }
 
     /// The figure of a quantity and statistic, if the row has one with a value.
-    pub fn figure(&self, quantity: &Quantity, statistic: Statistic) -> Option<&Figure> {
+    pub fn figure(&self, quantity: Metric, statistic: Statistic) -> Option<&Figure> {
         self.figures.iter().find(|figure| {
-            figure.quantity == *quantity && figure.statistic == statistic && figure.value.is_some()
+            figure.quantity == quantity && figure.statistic == statistic && figure.value.is_some()
         })
     }
 
     /// The value of a figure in the canonical unit of its quantity.
-    pub fn value(&self, quantity: &Quantity, statistic: Statistic) -> Option<f64> {
+    pub fn value(&self, quantity: Metric, statistic: Statistic) -> Option<f64> {
         self.figure(quantity, statistic)?.canonical()
     }
 }

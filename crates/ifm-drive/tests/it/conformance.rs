@@ -5,10 +5,10 @@
 //! wrong stays wrong at every speed; how small an error is, the benchmark `timing` says.
 
 use crate::support::{plan, post, run};
-use ifm_analysis::RequestMetrics;
 use ifm_core::RequestRecord;
 use ifm_core::spec::Api;
 use ifm_drive::Limits;
+use ifm_metrics::RequestMetrics;
 use ifm_truth::case::Case;
 use ifm_truth::scripted::{Exchange, Scripted, ScriptedOptions};
 use ifm_truth::slower_and_slower;

@@ -3,11 +3,12 @@
 use super::fields::{labels, number, percentile_name, times, value};
 use super::{Export, Exported, Writer, asked, serving, steady, stem};
 use crate::import::AIPERF_PER_TOKEN;
+use ifm_core::Metric;
 use ifm_core::sheet::meaning::{
     CHUNK_GAP, DECODE_DURATION, IMAGES_OF_A_REQUEST, OUTPUT_RATE_OF_A_REQUEST,
     PREFILL_RATE_OF_A_REQUEST, TIME_OF_AN_IMAGE, TIME_TO_SECOND_CHUNK,
 };
-use ifm_core::sheet::{Factors, Quantity, Row, Statistic, StdKind, key};
+use ifm_core::sheet::{Factors, Row, Statistic, StdKind, key};
 use ifm_core::spec::{Api, ArrivalLaw, LoadSpec};
 use ifm_core::{RunData, Sheet};
 use serde_json::{Map, Value, json};
@@ -98,48 +99,48 @@ fn document(row: &Row, factors: &Factors) -> Map<String, Value> {
     // AIPerf's reader allows unknown fields here, but not within its settings.
     document.insert("labels".to_owned(), labels(factors));
     for (name, quantity) in [
-        ("time_to_first_token", Quantity::Ttft),
-        ("time_to_first_output_token", Quantity::Ttfot),
-        ("request_latency", Quantity::E2e),
-        ("inter_token_latency", Quantity::Itl),
+        ("time_to_first_token", Metric::Ttft),
+        ("time_to_first_output_token", Metric::Ttfat),
+        ("request_latency", Metric::E2e),
+        ("inter_token_latency", Metric::Itl),
     ] {
-        let metric = distribution(row, &quantity, ("ms", 1.0));
+        let metric = distribution(row, quantity, ("ms", 1.0));
         document.extend(metric.map(|metric| (name.to_owned(), metric)));
     }
-    let own = |name: &str| Quantity::Other(name.to_owned());
+    let own = |name: &str| Metric::other(name);
     let per_user = ("tokens/sec/user", 1.0);
     for (name, quantity, unit) in [
         (TIME_TO_SECOND_CHUNK, own(TIME_TO_SECOND_CHUNK), ("ms", 1.0)),
         (CHUNK_GAP, own(CHUNK_GAP), ("ms", 1.0)),
         (DECODE_DURATION, own(DECODE_DURATION), ("ms", 1.0)),
-        ("output_token_throughput_per_user", Quantity::UserRate, per_user),
+        ("output_token_throughput_per_user", Metric::UserSpeed, per_user),
         (PREFILL_RATE_OF_A_REQUEST, own(PREFILL_RATE_OF_A_REQUEST), per_user),
         (OUTPUT_RATE_OF_A_REQUEST, own(OUTPUT_RATE_OF_A_REQUEST), per_user),
-        ("input_sequence_length", Quantity::InputTokens, ("tokens", 1.0)),
-        ("output_sequence_length", Quantity::OutputTokens, ("tokens", 1.0)),
-        ("reasoning_token_count", Quantity::ReasoningTokens, ("tokens", 1.0)),
-        ("num_images", Quantity::Images, ("images", 1.0)),
+        ("input_sequence_length", Metric::InputTokens, ("tokens", 1.0)),
+        ("output_sequence_length", Metric::OutputTokens, ("tokens", 1.0)),
+        ("reasoning_token_count", Metric::ReasoningTokens, ("tokens", 1.0)),
+        ("num_images", Metric::Images, ("images", 1.0)),
         (IMAGES_OF_A_REQUEST, own(IMAGES_OF_A_REQUEST), ("images/sec", 1.0)),
         (TIME_OF_AN_IMAGE, own(TIME_OF_AN_IMAGE), ("ms/image", 1.0)),
-        ("audio_duration", Quantity::AudioLength, ("sec", 1e-3)),
-        ("rtfx", Quantity::Rtfx, ("ratio", 1.0)),
+        ("audio_duration", Metric::AudioLength, ("sec", 1e-3)),
+        ("rtfx", Metric::Rtfx, ("ratio", 1.0)),
     ] {
-        let metric = distribution(row, &quantity, unit);
+        let metric = distribution(row, quantity, unit);
         document.extend(metric.map(|metric| (name.to_owned(), metric)));
     }
     for (name, quantity, unit, scale) in [
-        ("request_throughput", Quantity::RequestRate, "requests/sec", 1.0),
-        ("input_token_throughput", Quantity::InputRate, "tokens/sec", 1.0),
-        ("output_token_throughput", Quantity::OutputRate, "tokens/sec", 1.0),
-        ("total_token_throughput", Quantity::TotalRate, "tokens/sec", 1.0),
-        ("request_count", Quantity::RequestsOk, "requests", 1.0),
-        ("error_request_count", Quantity::RequestsFailed, "requests", 1.0),
-        ("request_error_rate", Quantity::ErrorRate, "%", 100.0),
-        ("total_isl", Quantity::InputTokens, "tokens", 1.0),
-        ("total_osl", Quantity::OutputTokens, "tokens", 1.0),
-        ("benchmark_duration", Quantity::Duration, "sec", 1e-3),
+        ("request_throughput", Metric::RequestRate, "requests/sec", 1.0),
+        ("input_token_throughput", Metric::InputRate, "tokens/sec", 1.0),
+        ("output_token_throughput", Metric::OutputRate, "tokens/sec", 1.0),
+        ("total_token_throughput", Metric::TotalRate, "tokens/sec", 1.0),
+        ("request_count", Metric::RequestsOk, "requests", 1.0),
+        ("error_request_count", Metric::RequestsFailed, "requests", 1.0),
+        ("request_error_rate", Metric::ErrorRate, "%", 100.0),
+        ("total_isl", Metric::InputTokens, "tokens", 1.0),
+        ("total_osl", Metric::OutputTokens, "tokens", 1.0),
+        ("benchmark_duration", Metric::Duration, "sec", 1e-3),
     ] {
-        if let Some(avg) = value(row, &quantity) {
+        if let Some(avg) = value(row, quantity) {
             document.insert(name.to_owned(), json!({"unit": unit, "avg": avg * scale}));
         }
     }
@@ -148,7 +149,7 @@ fn document(row: &Row, factors: &Factors) -> Map<String, Value> {
 
 /// The statistics of per-request values. `scale` is the number of the format's units in one
 /// canonical unit.
-fn distribution(row: &Row, quantity: &Quantity, (unit, scale): (&str, f64)) -> Option<Value> {
+fn distribution(row: &Row, quantity: Metric, (unit, scale): (&str, f64)) -> Option<Value> {
     let mut metric = Map::new();
     metric.insert("unit".to_owned(), json!(unit));
     for figure in times(row, quantity, AIPERF_PER_TOKEN) {

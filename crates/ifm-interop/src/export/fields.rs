@@ -1,8 +1,7 @@
 //! Fields of JSON files from figures.
 
-use ifm_core::sheet::{
-    Definition, Factors, Figure, Quantity, Row, Statistic, StdKind, key, meaning,
-};
+use ifm_core::Metric;
+use ifm_core::sheet::{Definition, Factors, Figure, Row, Statistic, StdKind, key, meaning};
 use serde_json::{Map, Number, Value, json};
 
 pub(super) use crate::import::PREFIX;
@@ -24,30 +23,30 @@ pub(super) fn float(value: Option<f64>) -> Value {
 
 /// Number of a row that holds for all of it, in canonical units. For counts this is the total: a
 /// mean over requests is not a total, and is never written as one.
-pub(super) fn value(row: &Row, quantity: &Quantity) -> Option<f64> {
-    let other = if TOTALS.contains(quantity) { Statistic::Sum } else { Statistic::Mean };
+pub(super) fn value(row: &Row, quantity: Metric) -> Option<f64> {
+    let other = if TOTALS.contains(&quantity) { Statistic::Sum } else { Statistic::Mean };
     row.value(quantity, Statistic::Value).or_else(|| row.value(quantity, other))
 }
 
 /// What is counted over a whole run, or is its length.
-const TOTALS: [Quantity; 17] = [
-    Quantity::Duration,
-    Quantity::Requests,
-    Quantity::RequestsOk,
-    Quantity::RequestsFailed,
-    Quantity::RequestsIncomplete,
-    Quantity::InputTokens,
-    Quantity::OutputTokens,
-    Quantity::TotalTokens,
-    Quantity::TextTokens,
-    Quantity::ImageTokens,
-    Quantity::AudioTokens,
-    Quantity::VideoTokens,
-    Quantity::Images,
-    Quantity::Pixels,
-    Quantity::AudioLength,
-    Quantity::PeakInFlight,
-    Quantity::PeakOutputRate,
+const TOTALS: [Metric; 17] = [
+    Metric::Duration,
+    Metric::Requests,
+    Metric::RequestsOk,
+    Metric::RequestsFailed,
+    Metric::RequestsIncomplete,
+    Metric::InputTokens,
+    Metric::OutputTokens,
+    Metric::TotalTokens,
+    Metric::TextTokens,
+    Metric::ImageTokens,
+    Metric::AudioTokens,
+    Metric::VideoTokens,
+    Metric::Images,
+    Metric::Pixels,
+    Metric::AudioLength,
+    Metric::PeakInFlight,
+    Metric::PeakOutputRate,
 ];
 
 /// The figures of a time. Times per token are left out if their known definition differs from the
@@ -56,17 +55,17 @@ const TOTALS: [Quantity; 17] = [
 /// as TPOT.
 pub(super) fn times<'a>(
     row: &'a Row,
-    quantity: &'a Quantity,
+    quantity: Metric,
     own: &'a [&str],
 ) -> impl Iterator<Item = &'a Figure> {
-    let has_tpot = row.figures.iter().any(|figure| figure.quantity == Quantity::Tpot);
+    let has_tpot = row.figures.iter().any(|figure| figure.quantity == Metric::Tpot);
     row.figures.iter().filter(move |figure| {
-        let meant = match (&figure.quantity, &figure.definition) {
-            (Quantity::Itl | Quantity::Tpot, Definition::Different(words))
+        let meant = match (figure.quantity, &figure.definition) {
+            (Metric::Itl | Metric::Tpot, Definition::Different(words))
                 if !own.contains(&words.as_str()) =>
             {
                 let is_tpot = words == meaning::ITL_PER_REQUEST && !has_tpot;
-                is_tpot.then_some(&Quantity::Tpot)
+                is_tpot.then_some(Metric::Tpot)
             }
             (quantity, _) => Some(quantity),
         };
@@ -78,9 +77,9 @@ pub(super) fn times<'a>(
 /// requests: last token less first by the tokens behind the first. Only if all of the requests that
 /// succeeded are there with their stamps.
 pub(super) fn mean_tpot_ms(row: &Row) -> Option<f64> {
-    row.figure(&Quantity::Tpot, Statistic::Mean)?;
+    row.figure(Metric::Tpot, Statistic::Mean)?;
     let ok = || row.requests.iter().filter(|request| request.error.is_none());
-    if value(row, &Quantity::RequestsOk) != Some(ok().count() as f64) {
+    if value(row, Metric::RequestsOk) != Some(ok().count() as f64) {
         return None;
     }
     let (mut sum_ms, mut count) = (0.0, 0_u32);
@@ -175,10 +174,10 @@ pub(super) fn set_float(
 }
 
 /// Sets a field for each quantity of which the row has a number. Durations are in seconds.
-pub(super) fn set_each(object: &mut Map<String, Value>, row: &Row, fields: &[(&str, Quantity)]) {
+pub(super) fn set_each(object: &mut Map<String, Value>, row: &Row, fields: &[(&str, Metric)]) {
     for (name, quantity) in fields {
-        let scale = if *quantity == Quantity::Duration { 1e-3 } else { 1.0 };
-        set(object, *name, value(row, quantity).map(|value| value * scale));
+        let scale = if *quantity == Metric::Duration { 1e-3 } else { 1.0 };
+        set(object, *name, value(row, *quantity).map(|value| value * scale));
     }
 }
 
@@ -197,10 +196,11 @@ pub(super) fn statistic_name(statistic: Statistic) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::super::EXPORTS;
+    use ifm_core::Metric;
     use ifm_core::Sheet;
     use ifm_core::sheet::{
-        Definition, Figure, Part, PartKind, Place, Quantity, Row, RowRole, SheetRequest, Source,
-        Statistic, Unit, meaning,
+        Definition, Figure, Part, PartKind, Place, Row, RowRole, SheetRequest, Source, Statistic,
+        Unit, meaning,
     };
     use serde_json::Value;
 
@@ -216,14 +216,14 @@ mod tests {
         serde_json::from_str(&export.write(&sheet).unwrap()[0].text).unwrap()
     }
 
-    fn row(figures: &[(Quantity, Statistic, f64, Unit, &str)]) -> Row {
+    fn row(figures: &[(Metric, Statistic, f64, Unit, &str)]) -> Row {
         let mut row = Row::new(RowRole::Measured, Place::line(1));
         for (quantity, statistic, value, unit, different) in figures {
             let definition = match *different {
                 "" => Definition::Same,
                 words => Definition::Different(words.to_owned()),
             };
-            let figure = Figure::new(quantity.clone(), *statistic, *value, unit.clone());
+            let figure = Figure::new(*quantity, *statistic, *value, unit.clone());
             row.figures.push(figure.defined(definition));
         }
         row
@@ -231,7 +231,7 @@ mod tests {
 
     #[test]
     fn totals_are_sums_and_never_means() {
-        let count = |statistic, value| (Quantity::InputTokens, statistic, value, Unit::Count, "");
+        let count = |statistic, value| (Metric::InputTokens, statistic, value, Unit::Count, "");
         for id in ["vllm", "sglang"] {
             let both = row(&[count(Statistic::Mean, 15.25), count(Statistic::Sum, 122.0)]);
             assert_eq!(exported(id, &both)["total_input_tokens"], 122, "{id}");
@@ -242,7 +242,7 @@ mod tests {
 
     #[test]
     fn a_time_per_token_of_another_meaning_stays_out() {
-        let tpot = |words| (Quantity::Tpot, Statistic::Mean, 20.0, Unit::Ms, words);
+        let tpot = |words| (Metric::Tpot, Statistic::Mean, 20.0, Unit::Ms, words);
         let with_first = row(&[tpot(meaning::TPOT_WITH_FIRST)]);
         let same = row(&[tpot("")]);
         for (id, field) in
@@ -257,15 +257,15 @@ mod tests {
         assert_eq!(own.pointer(pointer).and_then(Value::as_f64), Some(20.0));
         let of = |tool, row| exported_of(tool, "guidellm", row).pointer(pointer).is_some();
         assert!(of("inferometer", &same) && !of("vllm bench serve", &same));
-        let itl = (Quantity::Itl, Statistic::Mean, 5.0, Unit::Ms, meaning::ITL_PER_REQUEST);
+        let itl = (Metric::Itl, Statistic::Mean, 5.0, Unit::Ms, meaning::ITL_PER_REQUEST);
         assert!(!of("aiperf", &row(&[itl])));
     }
 
     #[test]
     fn the_mean_comes_from_the_requests_where_all_of_them_are_there() {
         let mut row = row(&[
-            (Quantity::Tpot, Statistic::Mean, 20.0, Unit::Ms, meaning::TPOT_WITH_FIRST),
-            (Quantity::RequestsOk, Statistic::Value, 2.0, Unit::Count, ""),
+            (Metric::Tpot, Statistic::Mean, 20.0, Unit::Ms, meaning::TPOT_WITH_FIRST),
+            (Metric::RequestsOk, Statistic::Value, 2.0, Unit::Count, ""),
         ]);
         let request = |gaps_sum_ms, tokens| SheetRequest {
             gaps_sum_ms: Some(gaps_sum_ms),
@@ -280,7 +280,7 @@ mod tests {
 
     #[test]
     fn what_aiperf_calls_itl_goes_out_as_tpot() {
-        let itl = |words| row(&[(Quantity::Itl, Statistic::Median, 5.0, Unit::Ms, words)]);
+        let itl = |words| row(&[(Metric::Itl, Statistic::Median, 5.0, Unit::Ms, words)]);
         let per_request = exported("vllm", &itl(meaning::ITL_PER_REQUEST));
         assert_eq!(per_request["median_tpot_ms"], 5.0);
         assert_eq!(per_request.get("median_itl_ms"), None);

@@ -7,8 +7,9 @@
 use super::fields::{number, set_each, times, value};
 use super::{Export, Exported, Writer, asked, serving};
 use crate::import::GENAI_BENCH_PER_TOKEN;
+use ifm_core::Metric;
 use ifm_core::sheet::meaning::{INPUT_OF_A_REQUEST, OUTPUT_LATENCY, OUTPUT_OF_A_REQUEST};
-use ifm_core::sheet::{Factors, Quantity, Row, SheetRequest, Statistic, StdKind, key};
+use ifm_core::sheet::{Factors, Row, SheetRequest, Statistic, StdKind, key};
 use ifm_core::spec::{Api, LoadSpec};
 use ifm_core::{RunData, Sheet};
 use serde_json::{Map, Value, json};
@@ -46,7 +47,7 @@ fn write(sheet: &Sheet, run: Option<&RunData>) -> Vec<Exported> {
     let mut model = None;
     for (number, (row, factors)) in serving(sheet).enumerate() {
         let Some(level) = level(row, &factors, run, number) else { continue };
-        let seconds = value(row, &Quantity::Duration).map_or(0.0, |ms| (ms / 1e3).ceil());
+        let seconds = value(row, Metric::Duration).map_or(0.0, |ms| (ms / 1e3).ceil());
         let scenario = safe(&level.scenario);
         let users = level.users;
         let name = |again: &str| {
@@ -86,7 +87,7 @@ fn level(row: &Row, factors: &Factors, run: Option<&RunData>, number: usize) -> 
     let is_scenario =
         |text: &String| text.starts_with(['D', 'N', 'U', 'E', 'I']) && text.contains('(');
     let scenario = typed.filter(is_scenario).or_else(lengths);
-    let lasted = value(row, &Quantity::Duration).map(|ms| ms / 1e3);
+    let lasted = value(row, Metric::Duration).map(|ms| ms / 1e3);
     Some(Level {
         scenario: scenario
             .or_else(|| factors.get(key::WORKLOAD).map(str::to_owned))
@@ -96,7 +97,7 @@ fn level(row: &Row, factors: &Factors, run: Option<&RunData>, number: usize) -> 
         requests: asked
             .and_then(|load| load.requests.map(f64::from))
             .or_else(|| factors.number(key::REQUESTS))
-            .or_else(|| value(row, &Quantity::RequestsOk)),
+            .or_else(|| value(row, Metric::RequestsOk)),
     })
 }
 
@@ -183,18 +184,18 @@ fn document(row: &Row, factors: &Factors, level: &Level) -> Value {
     metrics.insert("batch_size".to_owned(), json!(1));
     metrics.insert("iteration_type".to_owned(), json!("num_concurrency"));
     let whole = [
-        ("run_duration", Quantity::Duration),
-        ("mean_output_throughput_tokens_per_s", Quantity::OutputRate),
-        ("mean_input_throughput_tokens_per_s", Quantity::InputRate),
-        ("mean_total_tokens_throughput_tokens_per_s", Quantity::TotalRate),
-        ("requests_per_second", Quantity::RequestRate),
-        ("num_error_requests", Quantity::RequestsFailed),
-        ("num_completed_requests", Quantity::RequestsOk),
+        ("run_duration", Metric::Duration),
+        ("mean_output_throughput_tokens_per_s", Metric::OutputRate),
+        ("mean_input_throughput_tokens_per_s", Metric::InputRate),
+        ("mean_total_tokens_throughput_tokens_per_s", Metric::TotalRate),
+        ("requests_per_second", Metric::RequestRate),
+        ("num_error_requests", Metric::RequestsFailed),
+        ("num_completed_requests", Metric::RequestsOk),
     ];
     set_each(&mut metrics, row, &whole);
-    let failed = value(row, &Quantity::RequestsFailed);
-    let both = value(row, &Quantity::RequestsOk).zip(failed).map(|(ok, failed)| ok + failed);
-    let all = value(row, &Quantity::Requests).or(both);
+    let failed = value(row, Metric::RequestsFailed);
+    let both = value(row, Metric::RequestsOk).zip(failed).map(|(ok, failed)| ok + failed);
+    let all = value(row, Metric::Requests).or(both);
     let rate = failed.zip(all).filter(|(_, all)| *all > 0.0).map(|(failed, all)| failed / all);
     for (name, told) in [("num_requests", all), ("error_rate", rate)] {
         if told.is_some() {
@@ -219,23 +220,23 @@ fn document(row: &Row, factors: &Factors, level: &Level) -> Value {
 
 /// Statistics over requests.
 fn stats(row: &Row) -> Map<String, Value> {
-    let other = |name: &str| Quantity::Other(name.to_owned());
+    let other = |name: &str| Metric::other(name);
     let mut stats = Map::new();
     for (field, quantity, scale) in [
-        ("ttft", Quantity::Ttft, 1e-3),
-        ("tpot", Quantity::Tpot, 1e-3),
-        ("e2e_latency", Quantity::E2e, 1e-3),
+        ("ttft", Metric::Ttft, 1e-3),
+        ("tpot", Metric::Tpot, 1e-3),
+        ("e2e_latency", Metric::E2e, 1e-3),
         ("output_latency", other(OUTPUT_LATENCY), 1e-3),
-        ("output_inference_speed", Quantity::UserRate, 1.0),
-        ("num_input_tokens", Quantity::InputTokens, 1.0),
-        ("num_output_tokens", Quantity::OutputTokens, 1.0),
-        ("num_reasoning_tokens", Quantity::ReasoningTokens, 1.0),
-        ("total_tokens", Quantity::TotalTokens, 1.0),
+        ("output_inference_speed", Metric::UserSpeed, 1.0),
+        ("num_input_tokens", Metric::InputTokens, 1.0),
+        ("num_output_tokens", Metric::OutputTokens, 1.0),
+        ("num_reasoning_tokens", Metric::ReasoningTokens, 1.0),
+        ("total_tokens", Metric::TotalTokens, 1.0),
         ("input_throughput", other(INPUT_OF_A_REQUEST), 1.0),
         ("output_throughput", other(OUTPUT_OF_A_REQUEST), 1.0),
     ] {
         let mut stat = Map::new();
-        for figure in times(row, &quantity, GENAI_BENCH_PER_TOKEN) {
+        for figure in times(row, quantity, GENAI_BENCH_PER_TOKEN) {
             let name = match figure.statistic {
                 Statistic::Min => "min".to_owned(),
                 Statistic::Max => "max".to_owned(),

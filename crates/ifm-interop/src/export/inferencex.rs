@@ -3,8 +3,9 @@
 use super::fields::{factor, metadata, number, set, statistic_name, times, value};
 use super::{Export, Exported, Writer, serving, stem};
 use crate::import::{INFERENCE_X_FIELDS as FIELDS, VLLM_PER_TOKEN};
+use ifm_core::Metric;
 use ifm_core::Sheet;
-use ifm_core::sheet::{Factors, Quantity, Row, key};
+use ifm_core::sheet::{Factors, Row, key};
 use serde_json::{Map, Value, json};
 
 pub(super) const EXPORT: Export = Export {
@@ -36,26 +37,26 @@ fn object(row: &Row, factors: &Factors) -> Map<String, Value> {
     // Rates per GPU need the number of GPUs: without it they are left out.
     if let Some(gpus) = factors.number(key::TENSOR_PARALLEL).filter(|gpus| *gpus >= 1.0) {
         for (name, quantity) in [
-            ("tput_per_gpu", Quantity::TotalRate),
-            ("output_tput_per_gpu", Quantity::OutputRate),
-            ("input_tput_per_gpu", Quantity::InputRate),
+            ("tput_per_gpu", Metric::TotalRate),
+            ("output_tput_per_gpu", Metric::OutputRate),
+            ("input_tput_per_gpu", Metric::InputRate),
         ] {
-            set(&mut object, name, value(row, &quantity).map(|rate| rate / gpus));
+            set(&mut object, name, value(row, quantity).map(|rate| rate / gpus));
         }
     }
     for (name, quantity) in [
-        ("ttft", Quantity::Ttft),
-        ("tpot", Quantity::Tpot),
-        ("itl", Quantity::Itl),
-        ("e2el", Quantity::E2e),
+        ("ttft", Metric::Ttft),
+        ("tpot", Metric::Tpot),
+        ("itl", Metric::Itl),
+        ("e2el", Metric::E2e),
     ] {
-        for figure in times(row, &quantity, VLLM_PER_TOKEN) {
+        for figure in times(row, quantity, VLLM_PER_TOKEN) {
             let Some(statistic) = statistic_name(figure.statistic) else { continue };
             let Some(ms) = figure.canonical() else { continue };
             object.insert(format!("{statistic}_{name}"), number(Some(ms / 1e3)));
             // Tokens per second per user. The format also has this for the standard deviation,
             // where the reciprocal is meaningless.
-            if quantity == Quantity::Tpot && ms > 0.0 && statistic != "std" {
+            if quantity == Metric::Tpot && ms > 0.0 && statistic != "std" {
                 object.insert(format!("{statistic}_intvty"), number(Some(1e3 / ms)));
             }
         }

@@ -4,8 +4,9 @@
 
 use super::{Export, Exported, Writer, rows};
 use crate::import::column_of_factor;
+use ifm_core::Metric;
 use ifm_core::Sheet;
-use ifm_core::sheet::{Factors, PartKind, Quantity, Row, Statistic, StdKind, key};
+use ifm_core::sheet::{Factors, PartKind, Row, Statistic, StdKind, key};
 use std::collections::BTreeSet;
 
 pub(super) const EXPORT: Export = Export {
@@ -88,8 +89,8 @@ fn padded(name: &str, text: &str) -> String {
 /// Size and parameters of the model where rows tell them, then a column for each other factor.
 fn columns<'a>(rows: &[(&Row, Factors)]) -> Vec<Column<'a>> {
     let mut columns: Vec<Column<'a>> = Vec::new();
-    let size = |row: &Row| row.value(&Quantity::Other("model_size".to_owned()), Statistic::Value);
-    let parameters = |row: &Row| row.value(&Quantity::Parameters, Statistic::Value);
+    let size = |row: &Row| row.value(Metric::other("model_size"), Statistic::Value);
+    let parameters = |row: &Row| row.value(Metric::Parameters, Statistic::Value);
     if rows.iter().any(|(row, _)| size(row).is_some()) {
         let cell = move |row: &Row, _: &Factors| size(row).map_or_else(String::new, bytes);
         columns.push(("size".to_owned(), Box::new(cell)));
@@ -145,18 +146,18 @@ fn is_cell(text: &str) -> bool {
 }
 
 fn line(row: &Row, factors: &Factors, columns: &[Column]) -> Option<String> {
-    let speed = [Quantity::PrefillRate, Quantity::DecodeRate, Quantity::TotalRate]
-        .into_iter()
-        .find_map(|quantity| {
+    let speed = [Metric::PrefillRate, Metric::DecodeRate, Metric::TotalRate].into_iter().find_map(
+        |quantity| {
             let mean = row
-                .value(&quantity, Statistic::Mean)
-                .or_else(|| row.value(&quantity, Statistic::Value))?;
+                .value(quantity, Statistic::Mean)
+                .or_else(|| row.value(quantity, Statistic::Value))?;
             // What its readers take for a deviation of a sample.
-            Some(match row.value(&quantity, Statistic::Std(StdKind::Sample)) {
+            Some(match row.value(quantity, Statistic::Std(StdKind::Sample)) {
                 Some(spread) => format!("{mean:.2} ± {spread:.2}"),
                 None => format!("{mean:.2}"),
             })
-        })?;
+        },
+    )?;
     // A name with a bar would end its cell.
     let model = factors.get(key::MODEL).unwrap_or("?").replace('|', "/");
     let test = factors.get(key::TEST).unwrap_or("?").replace('|', "/");

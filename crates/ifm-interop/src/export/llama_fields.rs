@@ -4,8 +4,9 @@
 //! the sheet does not tell are empty, or `null`.
 
 use super::{Export, Exported, Writer};
+use ifm_core::Metric;
 use ifm_core::Sheet;
-use ifm_core::sheet::{Factors, PartKind, Quantity, Row, RowRole, Statistic, StdKind, key};
+use ifm_core::sheet::{Factors, PartKind, Row, RowRole, Statistic, StdKind, key};
 use serde_json::{Value, json};
 
 const HOLDS: &str = "prompt and generation speeds of an engine without a server";
@@ -124,14 +125,14 @@ fn records(sheet: &Sheet) -> Vec<Record> {
     records
 }
 
-const RATES: [Quantity; 3] = [Quantity::PrefillRate, Quantity::DecodeRate, Quantity::TotalRate];
-const TIMES: [Quantity; 2] = [Quantity::PrefillTime, Quantity::Duration];
+const RATES: [Metric; 3] = [Metric::PrefillRate, Metric::DecodeRate, Metric::TotalRate];
+const TIMES: [Metric; 2] = [Metric::Prefill, Metric::Duration];
 
 /// One of the statistics of one of the quantities, whichever there is; times in nanoseconds.
-fn told(row: &Row, quantities: &[Quantity], statistics: &[Statistic]) -> Option<f64> {
-    let of = |quantity: &Quantity| {
+fn told(row: &Row, quantities: &[Metric], statistics: &[Statistic]) -> Option<f64> {
+    let of = |quantity: &Metric| {
         statistics.iter().find_map(|statistic| {
-            let figure = row.figure(quantity, *statistic)?;
+            let figure = row.figure(*quantity, *statistic)?;
             let is_ns = figure.unit == ifm_core::sheet::Unit::Ns;
             let in_ns = if TIMES.contains(quantity) { 1e6 } else { 1.0 };
             // Nanoseconds are copied unchanged: converting them and back would round.
@@ -153,10 +154,8 @@ fn record(row: &Row, factors: &Factors, samples: &[&Row]) -> Option<Record> {
             "stddev_ns" => Some(told(row, &TIMES, &deviation)),
             "avg_ts" => Some(told(row, &RATES, &mean)),
             "stddev_ts" => Some(told(row, &RATES, &deviation)),
-            "model_size" => {
-                Some(row.value(&Quantity::Other("model_size".to_owned()), Statistic::Value))
-            }
-            "model_n_params" => Some(row.value(&Quantity::Parameters, Statistic::Value)),
+            "model_size" => Some(row.value(Metric::other("model_size"), Statistic::Value)),
+            "model_n_params" => Some(row.value(Metric::Parameters, Statistic::Value)),
             _ => None,
         };
         let value = match figure {

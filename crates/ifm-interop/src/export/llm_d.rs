@@ -7,8 +7,9 @@
 use super::fields::{factor, labels, number, percentile_name, times, value};
 use super::{Export, Exported, Writer, serving, stem};
 use crate::import::{SGLANG_PER_TOKEN, VLLM_PER_TOKEN};
+use ifm_core::Metric;
 use ifm_core::Sheet;
-use ifm_core::sheet::{Factors, Quantity, Row, Statistic, key};
+use ifm_core::sheet::{Factors, Row, Statistic, key};
 use serde_json::{Map, Value, json};
 
 pub(super) const EXPORT: Export = Export {
@@ -33,28 +34,28 @@ fn write(sheet: &Sheet) -> Vec<Exported> {
 fn document(sheet: &Sheet, row: &Row, factors: &Factors) -> Value {
     let mut latency = Map::new();
     for (name, quantity, units, scale) in [
-        ("time_to_first_token", Quantity::Ttft, "s", 1e-3),
-        ("time_per_output_token", Quantity::Tpot, "s/token", 1e-3),
-        ("inter_token_latency", Quantity::Itl, "s/token", 1e-3),
-        ("request_latency", Quantity::E2e, "s", 1e-3),
+        ("time_to_first_token", Metric::Ttft, "s", 1e-3),
+        ("time_per_output_token", Metric::Tpot, "s/token", 1e-3),
+        ("inter_token_latency", Metric::Itl, "s/token", 1e-3),
+        ("request_latency", Metric::E2e, "s", 1e-3),
     ] {
-        let found = statistics(row, &quantity, units, scale);
+        let found = statistics(row, quantity, units, scale);
         latency.extend(found.map(|statistics| (name.to_owned(), statistics)));
     }
     let mut throughput = Map::new();
     for (name, quantity, units) in [
-        ("request_rate", Quantity::RequestRate, "queries/s"),
-        ("output_token_rate", Quantity::OutputRate, "tokens/s"),
-        ("total_token_rate", Quantity::TotalRate, "tokens/s"),
+        ("request_rate", Metric::RequestRate, "queries/s"),
+        ("output_token_rate", Metric::OutputRate, "tokens/s"),
+        ("total_token_rate", Metric::TotalRate, "tokens/s"),
     ] {
-        if let Some(mean) = value(row, &quantity) {
+        if let Some(mean) = value(row, quantity) {
             throughput.insert(name.to_owned(), json!({"units": units, "mean": mean}));
         }
     }
-    let count = |quantity| number(value(row, &quantity));
+    let count = |quantity| number(value(row, quantity));
     // The schema has no requests without their total.
-    let requests = value(row, &Quantity::Requests).map(
-        |total| json!({"total": number(Some(total)), "failures": count(Quantity::RequestsFailed)}),
+    let requests = value(row, Metric::Requests).map(
+        |total| json!({"total": number(Some(total)), "failures": count(Metric::RequestsFailed)}),
     );
     let length = |name: &str| {
         factors
@@ -112,7 +113,7 @@ fn without_nulls(value: Value) -> Value {
     }
 }
 
-fn statistics(row: &Row, quantity: &Quantity, units: &str, scale: f64) -> Option<Value> {
+fn statistics(row: &Row, quantity: Metric, units: &str, scale: f64) -> Option<Value> {
     let mut found = Map::new();
     found.insert("units".to_owned(), json!(units));
     let own = [VLLM_PER_TOKEN, SGLANG_PER_TOKEN].concat();
@@ -140,8 +141,8 @@ mod tests {
     #[test]
     fn what_is_not_known_is_absent() {
         let mut row = Row::new(RowRole::Measured, Place::line(1));
-        let ok = Figure::new(Quantity::RequestsOk, Statistic::Value, 3.0, Unit::Count);
-        let rate = Figure::new(Quantity::RequestRate, Statistic::Value, 2.0, Unit::PerS);
+        let ok = Figure::new(Metric::RequestsOk, Statistic::Value, 3.0, Unit::Count);
+        let rate = Figure::new(Metric::RequestRate, Statistic::Value, 2.0, Unit::PerS);
         row.figures.extend([ok, rate]);
         let part = Part { rows: vec![row], ..Part::new(PartKind::Serving, Place::line(1)) };
         let sheet = Sheet { parts: vec![part], ..Sheet::default() };
@@ -194,9 +195,9 @@ mod tests {
             row.factors.set(name, word);
         }
         let count = |quantity| Figure::new(quantity, Statistic::Value, 3.0, Unit::Count);
-        row.figures.extend([count(Quantity::Requests), count(Quantity::RequestsOk)]);
+        row.figures.extend([count(Metric::Requests), count(Metric::RequestsOk)]);
         for statistic in [Statistic::Mean, Statistic::Median, Statistic::Percentile(99.9)] {
-            row.figures.push(Figure::new(Quantity::E2e, statistic, 7.0, Unit::Ms));
+            row.figures.push(Figure::new(Metric::E2e, statistic, 7.0, Unit::Ms));
         }
         let part = Part { rows: vec![row], ..Part::new(PartKind::Serving, Place::line(1)) };
         let sheet = Sheet { parts: vec![part], ..Sheet::default() };

@@ -13,11 +13,9 @@
 //! Not here: sending it (`inferometer`).
 
 use super::{Export, Exported, Writer};
-use crate::heads::word;
+use ifm_core::Metric;
 use ifm_core::delimited::without_controls;
-use ifm_core::sheet::{
-    Definition, Factors, Figure, Quantity, Row, RowRole, Statistic, StdKind, Unit, key,
-};
+use ifm_core::sheet::{Definition, Factors, Figure, Row, RowRole, Statistic, StdKind, Unit, key};
 use ifm_core::{RunData, Sheet};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -194,7 +192,7 @@ fn add_row(
         });
         // The number of values is written next to each of the population's numbers, whatever its
         // definition.
-        let count = row.figure(&figure.quantity, Statistic::Count).and_then(|count| count.value);
+        let count = row.figure(figure.quantity, Statistic::Count).and_then(|count| count.value);
         let quantile = match figure.statistic {
             Statistic::Percentile(p) => Some(p / 100.0),
             Statistic::Median => Some(0.5),
@@ -244,8 +242,8 @@ fn push(
     sample: Sample,
 ) {
     let quantity = match &figure.quantity {
-        Quantity::Other(name) => label_name(name),
-        known => word(known),
+        Metric::Other(name) => label_name(name.as_str()),
+        known => known.stored().to_owned(),
     };
     let statistic = if let Kind::Gauge(word) = kind { word } else { "" };
     let stem = format!("{PREFIX}{quantity}{statistic}");
@@ -279,7 +277,7 @@ fn is_same(one: &Sample, other: &Sample) -> bool {
 }
 
 fn help(figure: &Figure, kind: Kind) -> String {
-    let what = figure.quantity.to_string();
+    let what = figure.quantity.prose().to_owned();
     let what = match (kind, figure.statistic) {
         (Kind::Gauge("_deviation" | "_population_deviation"), _) => {
             format!("standard deviation of {what}")

@@ -4,7 +4,8 @@ use super::fields::{factor, float, metadata, set_each, set_float, value};
 use super::vllm::{details, latencies};
 use super::{Export, ExportOptions, Exported, Writer, serving};
 use crate::import::SGLANG_PER_TOKEN;
-use ifm_core::sheet::{Factors, Quantity, Row, key};
+use ifm_core::Metric;
+use ifm_core::sheet::{Factors, Row, key};
 use ifm_core::{RunData, Sheet};
 use serde_json::{Map, Value};
 
@@ -81,25 +82,25 @@ fn object(row: &Row, factors: &Factors, options: &ExportOptions) -> Map<String, 
     object.insert("random_input_len".to_owned(), factor(factors, key::INPUT_TOKENS));
     object.insert("random_output_len".to_owned(), factor(factors, key::OUTPUT_TOKENS));
     let whole = [
-        ("completed", Quantity::RequestsOk),
-        ("total_input_tokens", Quantity::InputTokens),
-        ("total_input_text_tokens", Quantity::TextTokens),
-        ("total_input_vision_tokens", Quantity::ImageTokens),
-        ("total_output_tokens", Quantity::OutputTokens),
-        ("max_concurrent_requests", Quantity::PeakInFlight),
+        ("completed", Metric::RequestsOk),
+        ("total_input_tokens", Metric::InputTokens),
+        ("total_input_text_tokens", Metric::TextTokens),
+        ("total_input_vision_tokens", Metric::ImageTokens),
+        ("total_output_tokens", Metric::OutputTokens),
+        ("max_concurrent_requests", Metric::PeakInFlight),
     ];
     set_each(&mut object, row, &whole);
     for (name, quantity, scale) in [
-        ("duration", Quantity::Duration, 1e-3),
-        ("request_throughput", Quantity::RequestRate, 1.0),
-        ("input_throughput", Quantity::InputRate, 1.0),
-        ("output_throughput", Quantity::OutputRate, 1.0),
-        ("total_throughput", Quantity::TotalRate, 1.0),
-        ("concurrency", Quantity::InFlight, 1.0),
-        ("max_output_tokens_per_s", Quantity::PeakOutputRate, 1.0),
-        ("accept_length", Quantity::AcceptLength, 1.0),
+        ("duration", Metric::Duration, 1e-3),
+        ("request_throughput", Metric::RequestRate, 1.0),
+        ("input_throughput", Metric::InputRate, 1.0),
+        ("output_throughput", Metric::OutputRate, 1.0),
+        ("total_throughput", Metric::TotalRate, 1.0),
+        ("concurrency", Metric::InFlight, 1.0),
+        ("max_output_tokens_per_s", Metric::PeakOutputRate, 1.0),
+        ("accept_length", Metric::AcceptanceLength, 1.0),
     ] {
-        set_float(&mut object, name, value(row, &quantity).map(|value| value * scale));
+        set_float(&mut object, name, value(row, quantity).map(|value| value * scale));
     }
     // The client has null for these where it does not know them, and so has every line of its readers.
     for name in UNKNOWN {

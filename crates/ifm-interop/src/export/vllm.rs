@@ -6,8 +6,9 @@ use super::fields::{
 };
 use super::{Export, ExportOptions, Exported, Writer, asked, level, serving};
 use crate::import::VLLM_PER_TOKEN;
+use ifm_core::Metric;
 use ifm_core::order::Order as _;
-use ifm_core::sheet::{Factors, Quantity, Row, SheetRequest, Statistic, key};
+use ifm_core::sheet::{Factors, Row, SheetRequest, Statistic, key};
 use ifm_core::spec::{Api, ArrivalLaw, LoadSpec};
 use ifm_core::{Outcome, Phase, RequestRecord, RunData, Sheet};
 use serde_json::{Map, Value, json};
@@ -25,12 +26,8 @@ pub(super) const EXPORT: Export = Export {
 const FIELDS: [&str; 4] = [key::MODEL, key::CONCURRENCY, key::RATE, key::REQUESTS];
 
 /// Times by the client's names.
-const TIMES: [(&str, Quantity); 4] = [
-    ("ttft", Quantity::Ttft),
-    ("tpot", Quantity::Tpot),
-    ("itl", Quantity::Itl),
-    ("e2el", Quantity::E2e),
-];
+const TIMES: [(&str, Metric); 4] =
+    [("ttft", Metric::Ttft), ("tpot", Metric::Tpot), ("itl", Metric::Itl), ("e2el", Metric::E2e)];
 
 fn write(sheet: &Sheet, run: Option<&RunData>, options: &ExportOptions) -> Vec<Exported> {
     let line = |(number, (row, factors)): (usize, (&Row, Factors))| {
@@ -72,25 +69,25 @@ fn object(row: &Row, factors: &Factors, options: &ExportOptions) -> Map<String, 
     );
     object.insert("max_concurrency".to_owned(), factor(factors, key::CONCURRENCY));
     for (name, quantity) in [
-        ("completed", Quantity::RequestsOk),
-        ("failed", Quantity::RequestsFailed),
-        ("total_input_tokens", Quantity::InputTokens),
-        ("total_output_tokens", Quantity::OutputTokens),
-        ("max_concurrent_requests", Quantity::PeakInFlight),
+        ("completed", Metric::RequestsOk),
+        ("failed", Metric::RequestsFailed),
+        ("total_input_tokens", Metric::InputTokens),
+        ("total_output_tokens", Metric::OutputTokens),
+        ("max_concurrent_requests", Metric::PeakInFlight),
     ] {
-        set(&mut object, name, value(row, &quantity));
+        set(&mut object, name, value(row, quantity));
     }
     for (name, quantity, scale) in [
-        ("duration", Quantity::Duration, 1e-3),
-        ("request_throughput", Quantity::RequestRate, 1.0),
-        ("output_throughput", Quantity::OutputRate, 1.0),
-        ("total_token_throughput", Quantity::TotalRate, 1.0),
-        ("max_output_tokens_per_s", Quantity::PeakOutputRate, 1.0),
-        ("rtfx", Quantity::AudioRate, 1.0),
+        ("duration", Metric::Duration, 1e-3),
+        ("request_throughput", Metric::RequestRate, 1.0),
+        ("output_throughput", Metric::OutputRate, 1.0),
+        ("total_token_throughput", Metric::TotalRate, 1.0),
+        ("max_output_tokens_per_s", Metric::PeakOutputRate, 1.0),
+        ("rtfx", Metric::LevelRtfx, 1.0),
     ] {
-        set_float(&mut object, name, value(row, &quantity).map(|value| value * scale));
+        set_float(&mut object, name, value(row, quantity).map(|value| value * scale));
     }
-    let goodput = value(row, &Quantity::Goodput).filter(|_| !options.has_default_target);
+    let goodput = value(row, Metric::Goodput).filter(|_| !options.has_default_target);
     object.insert("request_goodput".to_owned(), float(goodput));
     set_times(row, &mut object, options);
     object
@@ -103,7 +100,7 @@ fn set_times(row: &Row, object: &mut Map<String, Value>, options: &ExportOptions
         if options.metrics.as_ref().is_some_and(|asked| !asked.iter().any(|word| word == name)) {
             continue;
         }
-        let figures: Vec<_> = times(row, &quantity, VLLM_PER_TOKEN).collect();
+        let figures: Vec<_> = times(row, quantity, VLLM_PER_TOKEN).collect();
         let of =
             |statistic: Statistic| figures.iter().find(|it| it.statistic == statistic)?.canonical();
         for figure in &figures {
@@ -183,7 +180,7 @@ fn of_run(
 pub(super) fn latencies(row: &Row, object: &mut Map<String, Value>, e2e: &str, own: &[&str]) {
     for (name, quantity) in TIMES {
         let name = if name == "e2el" { e2e } else { name };
-        for figure in times(row, &quantity, own) {
+        for figure in times(row, quantity, own) {
             let Some(statistic) = statistic_name(figure.statistic) else { continue };
             set_float(object, format!("{statistic}_{name}_ms"), figure.canonical());
         }

@@ -3,9 +3,8 @@
 
 use super::json;
 use super::statistic::Measure;
-use ifm_core::sheet::{
-    Definition, Factors, Figure, Place, Quantity, Row, Statistic, StdKind, Unit,
-};
+use ifm_core::metric::{Metric, Name};
+use ifm_core::sheet::{Definition, Factors, Figure, Place, Row, Statistic, StdKind, Unit};
 use serde_json::{Map, Value};
 
 /// What a tool means by a number, against ours of the same name.
@@ -33,10 +32,10 @@ impl From<Means> for Definition {
 }
 
 /// A quantity that we have no name for: it has the name of its field.
-pub(crate) const OWN: Quantity = Quantity::Other(String::new());
+pub(crate) const OWN: Metric = Metric::Other(Name::of(""));
 
 /// A field: its JSON pointer, seen from the object of the row, and what it holds.
-pub(crate) type Field = (&'static str, Quantity, Unit, Means);
+pub(crate) type Field = (&'static str, Metric, Unit, Means);
 
 /// Takes fields with one number each out of an object. Figures get their place if `base`, the path
 /// of the object, is known.
@@ -51,7 +50,7 @@ pub(super) fn numbers(
         let Some((parent, name)) = parent_of(object, at) else { continue };
         let Some(value) = json::number(parent.get(name)) else { continue };
         parent.remove(name);
-        let mut figure = Figure::new(named(quantity, name), statistic, value, unit.clone())
+        let mut figure = Figure::new(named(*quantity, name), statistic, value, unit.clone())
             .defined((*means).into());
         figure.place = base.map(|base| Place::pointer(format!("{base}{at}")));
         row.figures.push(figure);
@@ -69,7 +68,7 @@ pub(super) fn spreads(
     for (at, quantity, unit, means) in fields {
         let Some((parent, name)) = parent_of(object, at) else { continue };
         let Some(Value::Object(statistics)) = parent.get_mut(name) else { continue };
-        let (quantity, unit) = (named(quantity, name), unit.clone());
+        let (quantity, unit) = (named(*quantity, name), unit.clone());
         let definition = &|_| (*means).into();
         let pointer = format!("{base}{at}");
         Measure { quantity, unit, definition, std, pointer }.take(statistics, &mut row.figures);
@@ -122,10 +121,10 @@ pub(super) fn take_settings(
 }
 
 /// The quantity of a field, by its own name where we have none.
-pub(super) fn named(quantity: &Quantity, field: &str) -> Quantity {
+pub(super) fn named(quantity: Metric, field: &str) -> Metric {
     match quantity {
-        Quantity::Other(name) if name.is_empty() => Quantity::Other(field.to_owned()),
-        known => known.clone(),
+        Metric::Other(name) if name.as_str().is_empty() => Metric::other(field),
+        known => known,
     }
 }
 
@@ -152,19 +151,19 @@ mod tests {
     #[test]
     fn a_table_takes_what_it_names_and_leaves_the_rest() {
         let fields = &[
-            ("/load/count", Quantity::Requests, Unit::Count, Means::Same),
+            ("/load/count", Metric::Requests, Unit::Count, Means::Same),
             ("/load/hits", OWN, Unit::Count, Means::Unstated),
-            ("/load/rate", Quantity::RequestRate, Unit::PerS, Means::Same),
-            ("/absent/count", Quantity::RequestsOk, Unit::Count, Means::Same),
+            ("/load/rate", Metric::RequestRate, Unit::PerS, Means::Same),
+            ("/absent/count", Metric::RequestsOk, Unit::Count, Means::Same),
         ];
         let mut object =
             object(json!({"load": {"count": 3, "hits": "2.5", "rate": "fast", "later": 1}}));
         let mut row = Row::new(RowRole::Measured, Place::pointer("/x"));
         numbers(&mut object, Some("/x"), Statistic::Value, fields, &mut row);
-        let hits = Quantity::Other("hits".to_owned());
+        let hits = Metric::other("hits");
         let found: Vec<_> =
-            row.figures.iter().map(|figure| (figure.quantity.clone(), figure.value)).collect();
-        assert_eq!(found, [(Quantity::Requests, Some(3.0)), (hits, Some(2.5))]);
+            row.figures.iter().map(|figure| (figure.quantity, figure.value)).collect();
+        assert_eq!(found, [(Metric::Requests, Some(3.0)), (hits, Some(2.5))]);
         assert_eq!(row.figures[0].place, Some(Place::pointer("/x/load/count")));
         assert_eq!(json!(object), json!({"load": {"rate": "fast", "later": 1}}));
     }

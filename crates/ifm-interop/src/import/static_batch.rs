@@ -1,7 +1,8 @@
 //! SGLang's benchmarks of one static batch, by the names of their fields and of the columns of
 //! their reports.
 
-use ifm_core::sheet::{Definition, Figure, Quantity, Statistic, Unit, key};
+use ifm_core::Metric;
+use ifm_core::sheet::{Definition, Figure, Statistic, Unit, key};
 
 /// Fields and columns that set something, and the factor that they are.
 const SETTINGS: &[(&str, &str)] = &[
@@ -26,7 +27,7 @@ const GUESSED_COST: &str = "from a price of 2 or 4 $ an hour and GPU that is wri
 /// The figure of a field or column. Placeholder numbers have none.
 pub(crate) fn figure(name: &str, value: f64) -> Option<Figure> {
     let different = |text: &str| Definition::Different(text.to_owned());
-    let other = |name: &str| Quantity::Other(name.to_owned());
+    let other = |name: &str| Metric::other(name);
     let decode = Definition::Derivable(
         "of the whole batch, and the first tokens count, which came before: (n − 1) / n of this, \
          n tokens a sequence"
@@ -34,27 +35,23 @@ pub(crate) fn figure(name: &str, value: f64) -> Option<Figure> {
     );
     let (quantity, statistic, unit, definition) = match name {
         "latency" | "latency (s)" | "total_latency" => {
-            (Quantity::Duration, Statistic::Value, Unit::S, Definition::Same)
+            (Metric::Duration, Statistic::Value, Unit::S, Definition::Same)
         }
         "input_throughput" | "input throughput (tok/s)" | "prefill_throughput" => {
-            (Quantity::PrefillRate, Statistic::Value, Unit::PerS, different(PROMPTS))
+            (Metric::PrefillRate, Statistic::Value, Unit::PerS, different(PROMPTS))
         }
         "output_throughput" | "output throughput (tok/s)" => {
-            (Quantity::DecodeRate, Statistic::Value, Unit::PerS, decode)
+            (Metric::DecodeRate, Statistic::Value, Unit::PerS, decode)
         }
         "median_decode_throughput" => {
-            (Quantity::DecodeRate, Statistic::Median, Unit::PerS, different(STEP))
+            (Metric::DecodeRate, Statistic::Median, Unit::PerS, different(STEP))
         }
-        "overall_throughput" => {
-            (Quantity::TotalRate, Statistic::Value, Unit::PerS, Definition::Same)
-        }
-        "last_ttft" => (Quantity::Ttft, Statistic::Max, Unit::S, different(FIRST_TOKENS)),
-        "prefill_latency" => {
-            (Quantity::PrefillTime, Statistic::Value, Unit::S, different(FIRST_TOKENS))
-        }
-        "median_decode_latency" => (Quantity::Itl, Statistic::Median, Unit::S, different(STEP)),
+        "overall_throughput" => (Metric::TotalRate, Statistic::Value, Unit::PerS, Definition::Same),
+        "last_ttft" => (Metric::Ttft, Statistic::Max, Unit::S, different(FIRST_TOKENS)),
+        "prefill_latency" => (Metric::Prefill, Statistic::Value, Unit::S, different(FIRST_TOKENS)),
+        "median_decode_latency" => (Metric::Itl, Statistic::Median, Unit::S, different(STEP)),
         "ITL (ms)" => (
-            Quantity::Itl,
+            Metric::Itl,
             Statistic::Mean,
             Unit::Ms,
             different("1000 × sequences / output throughput, which counts first tokens too"),
@@ -72,10 +69,10 @@ pub(crate) fn figure(name: &str, value: f64) -> Option<Figure> {
             (other("steady_state_itl"), Statistic::Mean, Unit::Ms, Definition::Unstated)
         }
         "acc_length" | "acc length" if value > 0.0 => {
-            (Quantity::AcceptLength, Statistic::Value, Unit::Count, Definition::Same)
+            (Metric::AcceptanceLength, Statistic::Value, Unit::Count, Definition::Same)
         }
         "total_output_tokens" => {
-            (Quantity::OutputTokens, Statistic::Value, Unit::Count, Definition::Same)
+            (Metric::OutputTokens, Statistic::Value, Unit::Count, Definition::Same)
         }
         "cache_hit_rate" | "cache hit rate" => {
             (other("cache_hit_rate"), Statistic::Value, Unit::One, Definition::Same)
@@ -84,7 +81,7 @@ pub(crate) fn figure(name: &str, value: f64) -> Option<Figure> {
             (other("input_cost_per_million"), Statistic::Value, Unit::Usd, different(GUESSED_COST))
         }
         "output cost ($/1M)" | "output price ($/1M)" => {
-            (Quantity::CostPerMillion, Statistic::Value, Unit::Usd, different(GUESSED_COST))
+            (Metric::CostPerMillion, Statistic::Value, Unit::Usd, different(GUESSED_COST))
         }
         _ => return None,
     };

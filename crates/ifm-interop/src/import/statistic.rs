@@ -1,13 +1,14 @@
 //! Distributions as most tools write them: an object of statistics, by names that mean the same.
 
 use super::json;
-use ifm_core::sheet::{Definition, Figure, Place, Quantity, Statistic, StdKind, Unit};
+use ifm_core::Metric;
+use ifm_core::sheet::{Definition, Figure, Place, Statistic, StdKind, Unit};
 use serde_json::{Map, Value};
 
 /// What a distribution measures.
 pub(crate) struct Measure<'a> {
     /// What.
-    pub quantity: Quantity,
+    pub quantity: Metric,
     /// In which unit.
     pub unit: Unit,
     /// What the tool means by it; percentiles may be defined apart.
@@ -45,8 +46,7 @@ impl Measure<'_> {
             Statistic::Count => Unit::Count,
             _ => self.unit.clone(),
         };
-        Figure::new(self.quantity.clone(), statistic, value, unit)
-            .defined((self.definition)(statistic))
+        Figure::new(self.quantity, statistic, value, unit).defined((self.definition)(statistic))
     }
 }
 
@@ -107,7 +107,7 @@ mod tests {
             panic!("an object");
         };
         let measure = Measure {
-            quantity: Quantity::Ttft,
+            quantity: Metric::Ttft,
             unit: Unit::S,
             definition: &|_| Definition::Same,
             std: StdKind::Unknown,

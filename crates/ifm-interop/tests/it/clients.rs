@@ -2,9 +2,8 @@
 //! against each other and against the server's own log; runs with failures and with reasoning.
 
 use super::{close, compare, data, import, one_row, truth};
-use ifm_core::sheet::{
-    Definition, Quantity, RemarkKind, Row, RowRole, SheetRequest, Statistic, Unit, key,
-};
+use ifm_core::Metric;
+use ifm_core::sheet::{Definition, RemarkKind, Row, RowRole, SheetRequest, Statistic, Unit, key};
 
 fn mean(row: &Row, of: fn(&SheetRequest) -> Option<f64>) -> f64 {
     let values: Vec<f64> = row.requests.iter().filter_map(of).collect();
@@ -45,15 +44,15 @@ fn aiperf_json_csv_console_and_records_of_one_run_agree() {
     assert_eq!(requests.requests.len(), 12);
     close(
         mean(requests, |request| request.ttft_ms),
-        exact.value(&Quantity::Ttft, Statistic::Mean).unwrap(),
+        exact.value(Metric::Ttft, Statistic::Mean).unwrap(),
     );
     close(
         mean(requests, |request| Some(request.gaps_sum_ms? / 15.0)),
-        exact.value(&Quantity::Itl, Statistic::Mean).unwrap(),
+        exact.value(Metric::Itl, Statistic::Mean).unwrap(),
     );
     close(
         mean(requests, |request| request.e2e_ms),
-        exact.value(&Quantity::E2e, Statistic::Mean).unwrap(),
+        exact.value(Metric::E2e, Statistic::Mean).unwrap(),
     );
 }
 
@@ -70,12 +69,12 @@ fn aiperf_counts_connections_in_and_tokens_by_itself() {
         assert!(request.ttft_ms.unwrap() > seen.ttft_ms);
     }
     // Its input length is that of the text alone, by a tokenizer of its own.
-    let own = exact.value(&Quantity::InputTokens, Statistic::Sum).unwrap();
+    let own = exact.value(Metric::InputTokens, Statistic::Sum).unwrap();
     let served: u64 = truth.iter().map(|seen| seen.input_tokens).sum();
     assert_eq!((own, served), (384.0, 203));
-    let told = Quantity::Other("total_usage_prompt_tokens".to_owned());
-    assert_eq!(exact.value(&told, Statistic::Value), Some(203.0));
-    let definition = &exact.figure(&Quantity::InputTokens, Statistic::Mean).unwrap().definition;
+    let told = Metric::other("total_usage_prompt_tokens");
+    assert_eq!(exact.value(told, Statistic::Value), Some(203.0));
+    let definition = &exact.figure(Metric::InputTokens, Statistic::Mean).unwrap().definition;
     assert!(matches!(definition, Definition::Different(text) if text.contains("tokenizer")));
 }
 
@@ -85,9 +84,9 @@ fn aiperf_failures_have_no_times() {
     let csv = import("aiperf-0.13.0-failures/profile_export_aiperf.csv").unwrap();
     for sheet in [&json, &csv] {
         let row = one_row(sheet);
-        assert_eq!(row.value(&Quantity::RequestsFailed, Statistic::Value), Some(3.0));
-        assert_eq!(row.value(&Quantity::RequestsOk, Statistic::Value), Some(9.0));
-        assert_eq!(row.value(&Quantity::ErrorRate, Statistic::Value), Some(0.25));
+        assert_eq!(row.value(Metric::RequestsFailed, Statistic::Value), Some(3.0));
+        assert_eq!(row.value(Metric::RequestsOk, Statistic::Value), Some(9.0));
+        assert_eq!(row.value(Metric::ErrorRate, Statistic::Value), Some(0.25));
     }
     let records = import("aiperf-0.13.0-failures/profile_export.jsonl").unwrap();
     let row = one_row(&records);
@@ -103,8 +102,8 @@ fn aiperf_failures_have_no_times() {
 fn aiperf_tells_the_first_token_from_the_first_of_the_answer() {
     let json = import("aiperf-0.13.0-reasoning/profile_export_aiperf.json").unwrap();
     let row = one_row(&json);
-    let ttft = row.value(&Quantity::Ttft, Statistic::Mean).unwrap();
-    let ttfot = row.value(&Quantity::Ttfot, Statistic::Mean).unwrap();
+    let ttft = row.value(Metric::Ttft, Statistic::Mean).unwrap();
+    let ttfot = row.value(Metric::Ttfat, Statistic::Mean).unwrap();
     // Eight tokens of reasoning, 5 ms apart.
     assert!(ttfot - ttft > 30.0, "{ttft} {ttfot}");
     assert_eq!(row.factors.get(key::RATE), Some("10"));
@@ -118,12 +117,12 @@ fn genai_bench_means_follow_from_its_requests_and_the_server_saw_them() {
     let row = one_row(&sheet);
     let truth = truth("genai-bench-0.0.5/truth.jsonl");
     assert_eq!((row.requests.len(), truth.len()), (28, 28));
-    close(mean(row, |r| r.ttft_ms), row.value(&Quantity::Ttft, Statistic::Mean).unwrap());
-    close(mean(row, |r| r.e2e_ms), row.value(&Quantity::E2e, Statistic::Mean).unwrap());
+    close(mean(row, |r| r.ttft_ms), row.value(Metric::Ttft, Statistic::Mean).unwrap());
+    close(mean(row, |r| r.e2e_ms), row.value(Metric::E2e, Statistic::Mean).unwrap());
     let served: u64 = truth.iter().map(|seen| seen.input_tokens).sum();
-    assert_eq!(row.value(&Quantity::InputTokens, Statistic::Sum), Some(served as f64));
-    let rate = row.value(&Quantity::OutputRate, Statistic::Value).unwrap();
-    let seconds = row.value(&Quantity::Duration, Statistic::Value).unwrap() / 1e3;
+    assert_eq!(row.value(Metric::InputTokens, Statistic::Sum), Some(served as f64));
+    let rate = row.value(Metric::OutputRate, Statistic::Value).unwrap();
+    let seconds = row.value(Metric::Duration, Statistic::Value).unwrap() / 1e3;
     close(rate * seconds, 448.0);
     assert_eq!(row.factors.get(key::OUTPUT_TOKENS), Some("16"));
 }
@@ -134,17 +133,17 @@ fn genai_bench_in_milliseconds_with_failures_that_its_rate_denies() {
         import("genai-bench-0.0.5-failures/D32_16_text-to-text_num_concurrency_4_time_1s.json")
             .unwrap();
     let row = one_row(&sheet);
-    let ttft = row.figure(&Quantity::Ttft, Statistic::Mean).unwrap();
+    let ttft = row.figure(Metric::Ttft, Statistic::Mean).unwrap();
     assert_eq!(ttft.unit, Unit::Ms);
     close(mean(row, |r| r.ttft_ms), ttft.value.unwrap());
-    assert_eq!(row.value(&Quantity::RequestsFailed, Statistic::Value), Some(11.0));
+    assert_eq!(row.value(Metric::RequestsFailed, Statistic::Value), Some(11.0));
     assert_eq!(failed(row).len(), 11);
     assert!(failed(row).iter().all(|request| request.ttft_ms.is_none()));
     // The rate that the file gives is 0: no value, and a remark.
-    assert_eq!(row.value(&Quantity::ErrorRate, Statistic::Value), None);
+    assert_eq!(row.value(Metric::ErrorRate, Statistic::Value), None);
     assert!(sheet.remarks.iter().any(|remark| remark.kind == RemarkKind::Missing));
     // Its duration is in seconds although its times are not.
-    let duration = row.figure(&Quantity::Duration, Statistic::Value).unwrap();
+    let duration = row.figure(Metric::Duration, Statistic::Value).unwrap();
     assert_eq!(duration.unit, Unit::S);
 }
 
@@ -162,7 +161,7 @@ fn inference_benchmarker_file_and_table_agree() {
     assert_eq!(exact[1].factors.get(key::CONCURRENCY), Some("4"));
     assert_eq!(exact[1].factors.get(key::MODEL), Some("truth-model"));
     assert_eq!(exact[1].factors.get(key::STRATEGY), Some("throughput"));
-    let itl = exact[1].figure(&Quantity::Itl, Statistic::Percentile(95.0)).unwrap();
+    let itl = exact[1].figure(Metric::Itl, Statistic::Percentile(95.0)).unwrap();
     assert_eq!(itl.value, Some(5.32));
 }
 
@@ -171,16 +170,16 @@ fn oha_has_whole_exchanges_and_no_tokens() {
     let sheet = import("oha-1.16.0/result.json").unwrap();
     let row = one_row(&sheet);
     let truth = truth("oha-1.16.0/truth.jsonl");
-    assert_eq!(row.value(&Quantity::RequestsOk, Statistic::Value), Some(truth.len() as f64));
-    assert_eq!(row.value(&Quantity::RequestsFailed, Statistic::Value), Some(0.0));
-    let fastest = row.value(&Quantity::E2e, Statistic::Min).unwrap();
+    assert_eq!(row.value(Metric::RequestsOk, Statistic::Value), Some(truth.len() as f64));
+    assert_eq!(row.value(Metric::RequestsFailed, Statistic::Value), Some(0.0));
+    let fastest = row.value(Metric::E2e, Statistic::Min).unwrap();
     assert!(fastest > 125.0, "{fastest}");
-    assert!(row.figures.iter().all(|figure| figure.quantity != Quantity::Ttft));
-    let first_byte = Quantity::Other("time to first byte".to_owned());
-    let mean = row.value(&first_byte, Statistic::Mean).unwrap();
+    assert!(row.figures.iter().all(|figure| figure.quantity != Metric::Ttft));
+    let first_byte = Metric::other("time to first byte");
+    let mean = row.value(first_byte, Statistic::Mean).unwrap();
     assert!((50.0..53.0).contains(&mean), "{mean}");
     // The rate between neighbours is not taken for that of the run.
-    let rates = row.figures.iter().filter(|figure| figure.quantity == Quantity::RequestRate);
+    let rates = row.figures.iter().filter(|figure| figure.quantity == Metric::RequestRate);
     assert_eq!(rates.map(|figure| figure.value.unwrap()).collect::<Vec<_>>(), [31.562236742177905]);
 }
 
@@ -192,7 +191,7 @@ fn ohas_printed_summary_is_that_of_its_file() {
     let (file, printed) = (one_row(&file), one_row(&printed));
     assert_eq!(printed.figures.len(), 13);
     for figure in &printed.figures {
-        let exact = file.figure(&figure.quantity, figure.statistic).unwrap();
+        let exact = file.figure(figure.quantity, figure.statistic).unwrap();
         let (value, exact) = (figure.canonical().unwrap(), exact.canonical().unwrap());
         assert!((value - exact).abs() < 6e-5, "{figure:?}: {exact}");
     }
@@ -206,17 +205,17 @@ fn locust_has_a_row_for_each_name_and_one_over_all() {
     assert_eq!((chat.label.as_deref(), chat.role), (Some("chat"), RowRole::Measured));
     assert_eq!((all.label.as_deref(), all.role), (Some("Aggregated"), RowRole::Summary));
     for (quantity, statistic, value) in [
-        (Quantity::Requests, Statistic::Value, 111.0),
-        (Quantity::RequestsFailed, Statistic::Value, 13.0),
-        (Quantity::RequestRate, Statistic::Value, 37.043_785_748_914_37),
-        (Quantity::E2e, Statistic::Mean, 103.545_224_270_263_89),
-        (Quantity::E2e, Statistic::Median, 100.0),
-        (Quantity::E2e, Statistic::Percentile(99.9), 220.0),
+        (Metric::Requests, Statistic::Value, 111.0),
+        (Metric::RequestsFailed, Statistic::Value, 13.0),
+        (Metric::RequestRate, Statistic::Value, 37.043_785_748_914_37),
+        (Metric::E2e, Statistic::Mean, 103.545_224_270_263_89),
+        (Metric::E2e, Statistic::Median, 100.0),
+        (Metric::E2e, Statistic::Percentile(99.9), 220.0),
     ] {
-        let figure = chat.figure(&quantity, statistic).expect("stated");
+        let figure = chat.figure(quantity, statistic).expect("stated");
         assert_eq!(figure.value, Some(value), "{figure:?}");
         let has_failed = !matches!(figure.definition, Definition::Same);
-        let is_count = matches!(quantity, Quantity::Requests | Quantity::RequestsFailed);
+        let is_count = matches!(quantity, Metric::Requests | Metric::RequestsFailed);
         assert_eq!(has_failed, !is_count, "{figure:?}");
     }
 }
@@ -233,18 +232,18 @@ fn k6_has_whole_exchanges_and_its_failures_apart() {
     for (file, is_of_the_log) in [("summary-export.json", true), ("handle-summary.json", false)] {
         let sheet = import(&format!("k6-1.1.0/{file}")).unwrap();
         let row = one_row(&sheet);
-        let whole = |quantity| row.value(&quantity, Statistic::Value);
-        assert_eq!(whole(Quantity::Requests), Some(12.0), "{file}");
-        assert_eq!(whole(Quantity::RequestsFailed), Some(3.0), "{file}");
-        assert_eq!(whole(Quantity::RequestsOk), Some(seen.len() as f64), "{file}");
-        let all = Quantity::Other("http_req_duration".to_owned());
-        assert!(row.value(&all, Statistic::Min).unwrap() < 1.0, "{file}: a refusal is quick");
-        assert!(row.figures.iter().all(|figure| figure.quantity != Quantity::Ttft), "{file}");
-        let mean = row.value(&Quantity::E2e, Statistic::Mean).unwrap();
+        let whole = |quantity| row.value(quantity, Statistic::Value);
+        assert_eq!(whole(Metric::Requests), Some(12.0), "{file}");
+        assert_eq!(whole(Metric::RequestsFailed), Some(3.0), "{file}");
+        assert_eq!(whole(Metric::RequestsOk), Some(seen.len() as f64), "{file}");
+        let all = Metric::other("http_req_duration");
+        assert!(row.value(all, Statistic::Min).unwrap() < 1.0, "{file}: a refusal is quick");
+        assert!(row.figures.iter().all(|figure| figure.quantity != Metric::Ttft), "{file}");
+        let mean = row.value(Metric::E2e, Statistic::Mean).unwrap();
         if is_of_the_log {
             assert!((0.0..1.0).contains(&(mean - seen_mean)), "{file}: {mean}, log {seen_mean}");
         } else {
-            assert!(whole(Quantity::Duration).unwrap() > 2.0 * mean, "{file}: 12 by 3 users");
+            assert!(whole(Metric::Duration).unwrap() > 2.0 * mean, "{file}: 12 by 3 users");
         }
     }
 }
@@ -273,13 +272,13 @@ fn inference_perf_counts_with_the_server_and_waits_for_content() {
     for file in ["summary_lifecycle_metrics.json", "stage_0_lifecycle_metrics.json"] {
         let sheet = import(&format!("{folder}/{file}")).unwrap();
         let row = one_row(&sheet);
-        let whole = |quantity| row.value(&quantity, Statistic::Value);
-        let counts = (whole(Quantity::RequestsOk), whole(Quantity::RequestsFailed));
+        let whole = |quantity| row.value(quantity, Statistic::Value);
+        let counts = (whole(Metric::RequestsOk), whole(Metric::RequestsFailed));
         let expected = if file.starts_with("stage") { (5.0, 1.0) } else { (9.0, 3.0) };
         assert_eq!(counts, (Some(expected.0), Some(expected.1)), "{file}");
         // The client's count and the server's are both kept, each with its definition.
         let means = row.figures.iter().filter(|figure| {
-            figure.quantity == Quantity::OutputTokens && figure.statistic == Statistic::Mean
+            figure.quantity == Metric::OutputTokens && figure.statistic == Statistic::Mean
         });
         let told: Vec<(Option<f64>, bool)> = means
             .map(|figure| {

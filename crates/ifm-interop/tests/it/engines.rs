@@ -1,8 +1,9 @@
 //! What engines and tools print after an answer, while they serve, or as a table: one row for each.
 
 use super::import_text;
+use ifm_core::Metric;
 use ifm_core::Sheet;
-use ifm_core::sheet::{Part, PartKind, Quantity, RemarkKind, Row, RowRole, Statistic, key};
+use ifm_core::sheet::{Part, PartKind, RemarkKind, Row, RowRole, Statistic, key};
 
 fn sheet(text: &str) -> Sheet {
     import_text("log.txt", text).expect("a block")
@@ -13,16 +14,16 @@ fn rows(sheet: &Sheet) -> Vec<&Row> {
     sheet.parts.iter().flat_map(|part| &part.rows).collect()
 }
 
-fn own(name: &str) -> Quantity {
-    Quantity::Other(name.to_owned())
+fn own(name: &str) -> Metric {
+    Metric::other(name)
 }
 
 /// The quantities with a value, and these in ms, per second or as a number.
-fn values(row: &Row) -> Vec<(Quantity, f64)> {
+fn values(row: &Row) -> Vec<(Metric, f64)> {
     row.figures
         .iter()
         .filter(|figure| figure.statistic == Statistic::Value)
-        .filter_map(|figure| Some((figure.quantity.clone(), figure.canonical()?)))
+        .filter_map(|figure| Some((figure.quantity, figure.canonical()?)))
         .collect()
 }
 
@@ -58,15 +59,15 @@ common_perf_print:    graphs reused =        125
 /// What each of the blocks above says of the prompt and the generation.
 #[track_caller]
 fn holds_both_phases(row: &Row) {
-    let value = |quantity: Quantity| row.value(&quantity, Statistic::Value);
-    assert_eq!(value(Quantity::PrefillTime), Some(200.0));
-    assert_eq!(value(Quantity::InputTokens), Some(32.0));
-    assert_eq!(value(Quantity::PrefillRate), Some(160.0));
+    let value = |quantity: Metric| row.value(quantity, Statistic::Value);
+    assert_eq!(value(Metric::Prefill), Some(200.0));
+    assert_eq!(value(Metric::InputTokens), Some(32.0));
+    assert_eq!(value(Metric::PrefillRate), Some(160.0));
     assert_eq!(value(own("prefill_time_per_token")), Some(6.25));
     assert_eq!(value(own("generation_time")), Some(4000.0));
-    assert_eq!(value(Quantity::OutputTokens), Some(127.0));
-    assert_eq!(value(Quantity::DecodeRate), Some(31.75));
-    assert_eq!(value(Quantity::Tpot), Some(31.5));
+    assert_eq!(value(Metric::OutputTokens), Some(127.0));
+    assert_eq!(value(Metric::DecodeRate), Some(31.75));
+    assert_eq!(value(Metric::Tpot), Some(31.5));
 }
 
 #[test]
@@ -76,16 +77,16 @@ fn reads_timings_of_llama_cpp_in_every_version() {
         let [row] = rows(&sheet)[..] else { panic!("one row: {:?}", sheet.parts) };
         assert!(is_engine(&sheet.parts[0]) && sheet.remarks.is_empty(), "{:?}", sheet.remarks);
         holds_both_phases(row);
-        let value = |quantity: Quantity| row.value(&quantity, Statistic::Value);
+        let value = |quantity: Metric| row.value(quantity, Statistic::Value);
         assert_eq!(value(own("load_time")), Some(900.11));
         assert_eq!(value(own("sampling_time")), Some(10.2));
-        assert_eq!(value(Quantity::Duration), Some(4250.0));
+        assert_eq!(value(Metric::Duration), Some(4250.0));
         assert_eq!(row.factors.get(key::ENGINE), Some("llama.cpp"));
     }
     let newest = sheet(NEWEST);
     let row = rows(&newest)[0];
-    assert_eq!(row.value(&own("samplers_time"), Statistic::Value), Some(4.1));
-    assert_eq!(row.value(&own("unaccounted_time"), Statistic::Value), Some(39.8));
+    assert_eq!(row.value(own("samplers_time"), Statistic::Value), Some(4.1));
+    assert_eq!(row.value(own("unaccounted_time"), Statistic::Value), Some(39.8));
     assert_eq!(row.unknown["graphs reused"], "125");
 }
 
@@ -130,7 +131,7 @@ fn every_block_of_a_file_is_a_row() {
     rows.iter().for_each(|row| holds_both_phases(row));
     assert!(sheet.parts.iter().all(is_engine));
     // Each has its own sampling time, that of the third not taken from the fourth.
-    assert!(rows.iter().all(|row| row.value(&own("sampling_time"), Statistic::Value).is_some()));
+    assert!(rows.iter().all(|row| row.value(own("sampling_time"), Statistic::Value).is_some()));
 }
 
 #[test]
@@ -165,9 +166,9 @@ fn reads_the_log_of_a_server_with_two_slots() {
     assert_eq!(rows.len(), 2, "{:?}", sheet.parts);
     holds_both_phases(rows[0]);
     assert_eq!((&rows[0].unknown["slot"], &rows[0].unknown["task"]), (&"0".into(), &"7".into()));
-    assert_eq!(rows[1].value(&Quantity::PrefillTime, Statistic::Value), Some(400.0));
-    assert_eq!(rows[1].value(&Quantity::InputTokens, Statistic::Value), Some(10.0));
-    assert_eq!(rows[1].value(&Quantity::Duration, Statistic::Value), Some(4200.0));
+    assert_eq!(rows[1].value(Metric::Prefill, Statistic::Value), Some(400.0));
+    assert_eq!(rows[1].value(Metric::InputTokens, Statistic::Value), Some(10.0));
+    assert_eq!(rows[1].value(Metric::Duration, Statistic::Value), Some(4200.0));
     assert!(sheet.parts.iter().all(is_engine));
     // The form with a line for slot and task alone.
     let lines = |slot: u32| {
@@ -188,17 +189,17 @@ llama_perf_context_print:       total time =       8.87 ms /    10 tokens
 ";
     let read = sheet(text);
     let row = rows(&read)[0];
-    let measured: Vec<Quantity> = values(row).into_iter().map(|(quantity, _)| quantity).collect();
+    let measured: Vec<Metric> = values(row).into_iter().map(|(quantity, _)| quantity).collect();
     assert_eq!(
         measured,
         [
             own("load_time"),
-            Quantity::PrefillTime,
-            Quantity::InputTokens,
+            Metric::Prefill,
+            Metric::InputTokens,
             own("prefill_time_per_token"),
-            Quantity::PrefillRate,
-            Quantity::Duration,
-            Quantity::TotalTokens,
+            Metric::PrefillRate,
+            Metric::Duration,
+            Metric::TotalTokens,
         ]
     );
     assert!(read.remarks.iter().any(|remark| remark.kind == RemarkKind::Missing));
@@ -206,9 +207,9 @@ llama_perf_context_print:       total time =       8.87 ms /    10 tokens
     assert_eq!(row.unknown["generation_time"], "0.00");
     let nan = text.replace("7.18 ms /     9", "0.00 ms /     9").replace("1253.66", "-nan");
     let read = sheet(&nan);
-    assert_eq!(rows(&read)[0].value(&Quantity::InputTokens, Statistic::Value), Some(9.0));
-    assert_eq!(rows(&read)[0].value(&Quantity::PrefillRate, Statistic::Value), None);
-    assert_eq!(rows(&read)[0].value(&Quantity::PrefillTime, Statistic::Value), None);
+    assert_eq!(rows(&read)[0].value(Metric::InputTokens, Statistic::Value), Some(9.0));
+    assert_eq!(rows(&read)[0].value(Metric::PrefillRate, Statistic::Value), None);
+    assert_eq!(rows(&read)[0].value(Metric::Prefill, Statistic::Value), None);
 }
 
 #[test]
@@ -246,14 +247,14 @@ eval rate:            31.75 tokens/s
         assert_eq!(
             values(row),
             [
-                (Quantity::Duration, 4250.0),
+                (Metric::Duration, 4250.0),
                 (own("load_time"), 51.2),
-                (Quantity::InputTokens, 32.0),
-                (Quantity::PrefillTime, 200.0),
-                (Quantity::PrefillRate, 160.0),
-                (Quantity::OutputTokens, 127.0),
+                (Metric::InputTokens, 32.0),
+                (Metric::Prefill, 200.0),
+                (Metric::PrefillRate, 160.0),
+                (Metric::OutputTokens, 127.0),
                 (own("generation_time"), 4000.0),
-                (Quantity::DecodeRate, 31.75),
+                (Metric::DecodeRate, 31.75),
             ]
         );
     }
@@ -261,8 +262,8 @@ eval rate:            31.75 tokens/s
     let read = sheet(&format!("{long}\n{block}{long}"));
     let durations = rows(&read).into_iter().map(|row| {
         (
-            row.value(&Quantity::Duration, Statistic::Value),
-            row.value(&own("load_time"), Statistic::Value),
+            row.value(Metric::Duration, Statistic::Value),
+            row.value(own("load_time"), Statistic::Value),
         )
     });
     let durations: Vec<_> = durations.map(|(a, b)| (a.unwrap(), b.unwrap())).collect();
@@ -284,9 +285,9 @@ fn a_command_of_ollama_names_the_model() {
 
 #[test]
 fn reads_lines_of_other_local_engines() {
-    use Quantity::{
-        CachedTokens, DecodeRate, Duration, InputTokens, Memory, OutputTokens, PrefillRate,
-        PrefillTime, TotalTokens, Ttft,
+    use Metric::{
+        CachedTokens, DecodeRate, Duration, InputTokens, Memory, OutputTokens, Prefill,
+        PrefillRate, TotalTokens, Ttft,
     };
     let generation = || own("generation_time");
     let context = || own("context_tokens");
@@ -296,7 +297,7 @@ fn reads_lines_of_other_local_engines() {
             vec![
                 (context(), 39294.0),
                 (OutputTokens, 597.0),
-                (PrefillTime, 68690.0),
+                (Prefill, 68690.0),
                 (PrefillRate, 563.34),
                 (generation(), 56270.0),
                 (DecodeRate, 10.61),
@@ -307,7 +308,7 @@ fn reads_lines_of_other_local_engines() {
             "It was fast (`CtxLimit: 1843/8192, Process:16.32s (11.0ms/T = 91.03T/s), Generate:80.01s (224.1ms/T = 4.46T/s), Total:96.33s`).\n",
             vec![
                 (context(), 1843.0),
-                (PrefillTime, 16320.0),
+                (Prefill, 16320.0),
                 (PrefillRate, 91.03),
                 (generation(), 80010.0),
                 (DecodeRate, 4.46),
@@ -319,7 +320,7 @@ fn reads_lines_of_other_local_engines() {
             vec![
                 (context(), 290.0),
                 (InputTokens, 240.0),
-                (PrefillTime, 34030.0),
+                (Prefill, 34030.0),
                 (PrefillRate, 7.05),
                 (OutputTokens, 50.0),
                 (generation(), 2100.0),
@@ -397,7 +398,7 @@ fn two_answers_of_a_local_engine_are_two_rows() {
     let sheet = sheet(&format!("model a:\n{one}\nmodel b:\n{}", one.replace("28.04", "20.29")));
     let rates: Vec<_> = rows(&sheet)
         .into_iter()
-        .map(|row| row.value(&Quantity::DecodeRate, Statistic::Value))
+        .map(|row| row.value(Metric::DecodeRate, Statistic::Value))
         .collect();
     assert_eq!(rates, [Some(28.04), Some(20.29)]);
 }
@@ -422,10 +423,10 @@ fn reads_throughput_lines_of_a_server_log() {
     let rows = rows(&read);
     assert_eq!(rows.len(), 2, "the idle line measures nothing");
     assert_ne!(rows[0].factors, rows[1].factors, "intervals are not repeats of each other");
-    let value = |quantity: Quantity| rows[0].value(&quantity, Statistic::Value).expect("a value");
-    assert_eq!(value(Quantity::InputRate), 900.0);
-    assert_eq!(value(Quantity::OutputRate), 610.0);
-    assert_eq!(value(Quantity::InFlight), 12.0);
+    let value = |quantity: Metric| rows[0].value(quantity, Statistic::Value).expect("a value");
+    assert_eq!(value(Metric::InputRate), 900.0);
+    assert_eq!(value(Metric::OutputRate), 610.0);
+    assert_eq!(value(Metric::InFlight), 12.0);
     assert_eq!(value(own("waiting")), 2.0);
     super::close(value(own("gpu kv cache usage")), 0.505);
     super::close(value(own(ifm_core::sheet::meaning::PREFIX_HIT_RATE)), 0.801);
@@ -433,9 +434,9 @@ fn reads_throughput_lines_of_a_server_log() {
     assert_eq!(
         values(self::rows(&sheet(text))[0]),
         [
-            (Quantity::InFlight, 4.0),
-            (Quantity::AcceptLength, 3.5),
-            (Quantity::OutputRate, 12.54),
+            (Metric::InFlight, 4.0),
+            (Metric::AcceptanceLength, 3.5),
+            (Metric::OutputRate, 12.54),
             (own("waiting"), 1.0),
         ]
     );
@@ -460,23 +461,23 @@ fn every_column_of_llama_benchy_is_read() {
     assert_eq!(rows.len(), 4);
     assert_eq!(sheet.parts[0].kind, PartKind::Serving);
     assert_eq!(sheet.parts[0].unknown["latency mode"], "generation");
-    let mean = |row: &Row, quantity: Quantity| row.value(&quantity, Statistic::Mean);
+    let mean = |row: &Row, quantity: Metric| row.value(quantity, Statistic::Mean);
     let factors = |row: &Row| {
         let of = |name| row.factors.get(name).unwrap_or("").to_owned();
         [key::INPUT_TOKENS, key::OUTPUT_TOKENS, key::DEPTH_TOKENS, key::CONCURRENCY].map(of)
     };
     assert_eq!(factors(rows[2]), ["1024", "", "", "5"]);
-    assert_eq!(mean(rows[2], Quantity::InputRate), Some(4010.0));
-    assert_eq!(mean(rows[2], Quantity::PrefillRate), Some(1400.0));
-    assert_eq!(mean(rows[2], Quantity::Ttft), Some(962.0));
+    assert_eq!(mean(rows[2], Metric::InputRate), Some(4010.0));
+    assert_eq!(mean(rows[2], Metric::PrefillRate), Some(1400.0));
+    assert_eq!(mean(rows[2], Metric::Ttft), Some(962.0));
     assert_eq!(mean(rows[2], own("time_to_first_response")), Some(960.0));
-    assert_eq!(mean(rows[2], Quantity::PrefillTime), Some(830.0));
+    assert_eq!(mean(rows[2], Metric::Prefill), Some(830.0));
     let std = Statistic::Std(ifm_core::sheet::StdKind::Population);
-    assert_eq!(rows[2].value(&Quantity::InputRate, std), Some(60.0));
+    assert_eq!(rows[2].value(Metric::InputRate, std), Some(60.0));
     assert_eq!(factors(rows[3]), ["", "1024", "4096", "5"]);
-    assert_eq!(mean(rows[3], Quantity::OutputRate), Some(55.0));
-    assert_eq!(mean(rows[3], Quantity::UserRate), Some(13.2));
-    assert_eq!(mean(rows[3], Quantity::PeakOutputRate), Some(72.0));
+    assert_eq!(mean(rows[3], Metric::OutputRate), Some(55.0));
+    assert_eq!(mean(rows[3], Metric::UserSpeed), Some(13.2));
+    assert_eq!(mean(rows[3], Metric::PeakOutputRate), Some(72.0));
     assert_eq!(mean(rows[3], own("peak_user_rate")), Some(17.4));
     assert_eq!(sheet.remarks, []);
 }
@@ -495,10 +496,10 @@ llama-benchy (build: 75bc129)
     let rows = rows(&sheet);
     assert_eq!(sheet.parts[0].tool.as_deref(), Some("llama-benchy"));
     assert_eq!(sheet.parts[0].unknown["build"], "75bc129");
-    assert_eq!(rows[0].value(&Quantity::PrefillRate, Statistic::Mean), Some(1994.49));
-    assert_eq!(rows[0].value(&Quantity::Ttft, Statistic::Mean), Some(3198.97));
+    assert_eq!(rows[0].value(Metric::PrefillRate, Statistic::Mean), Some(1994.49));
+    assert_eq!(rows[0].value(Metric::Ttft, Statistic::Mean), Some(3198.97));
     assert_eq!(rows[0].factors.get(key::CONCURRENCY), Some("1"));
-    assert_eq!(rows[1].value(&Quantity::UserRate, Statistic::Mean), Some(46.69));
+    assert_eq!(rows[1].value(Metric::UserSpeed, Statistic::Mean), Some(46.69));
     assert!(rows.iter().all(|row| row.factors.get("ttfr (ms)").is_none()));
 }
 
@@ -587,7 +588,7 @@ fn retokenized_tokens_are_kept() {
     let block = serving_block(110_000, 50.0)
         .replace("Median TTFT", "Total generated tokens (retokenized): 52000\nMedian TTFT");
     let read = sheet(&block);
-    assert_eq!(rows(&read)[0].value(&own(name), Statistic::Value), Some(52000.0));
+    assert_eq!(rows(&read)[0].value(own(name), Statistic::Value), Some(52000.0));
     let disabled = sheet(&block.replace("52000", "0"));
     assert!(rows(&disabled)[0].figures.iter().all(|figure| figure.quantity != own(name)));
 }

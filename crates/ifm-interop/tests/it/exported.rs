@@ -1,32 +1,32 @@
 //! What goes out in a format comes back: every factor, and every figure that the page of the
 //! formats does not call lacking.
 
+use ifm_core::Metric;
 use ifm_core::Sheet;
 use ifm_core::sheet::{
-    Factors, Figure, Part, PartKind, Place, Quantity, Row, RowRole, SheetRequest, Source,
-    Statistic, StdKind, Unit, key,
+    Factors, Figure, Part, PartKind, Place, Row, RowRole, SheetRequest, Source, Statistic, StdKind,
+    Unit, key,
 };
 use ifm_interop::{EXPORTS, Export, Input, read};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-const TIMES: [Quantity; 5] =
-    [Quantity::Ttft, Quantity::Ttfot, Quantity::Itl, Quantity::Tpot, Quantity::E2e];
-const WHOLES: [(Quantity, Unit); 14] = [
-    (Quantity::Duration, Unit::S),
-    (Quantity::RequestsOk, Unit::Count),
-    (Quantity::RequestsFailed, Unit::Count),
-    (Quantity::Requests, Unit::Count),
-    (Quantity::InputTokens, Unit::Count),
-    (Quantity::OutputTokens, Unit::Count),
-    (Quantity::RequestRate, Unit::PerS),
-    (Quantity::InputRate, Unit::PerS),
-    (Quantity::OutputRate, Unit::PerS),
-    (Quantity::TotalRate, Unit::PerS),
-    (Quantity::Goodput, Unit::PerS),
-    (Quantity::InFlight, Unit::Count),
-    (Quantity::PeakInFlight, Unit::Count),
-    (Quantity::PeakOutputRate, Unit::PerS),
+const TIMES: [Metric; 5] = [Metric::Ttft, Metric::Ttfat, Metric::Itl, Metric::Tpot, Metric::E2e];
+const WHOLES: [(Metric, Unit); 14] = [
+    (Metric::Duration, Unit::S),
+    (Metric::RequestsOk, Unit::Count),
+    (Metric::RequestsFailed, Unit::Count),
+    (Metric::Requests, Unit::Count),
+    (Metric::InputTokens, Unit::Count),
+    (Metric::OutputTokens, Unit::Count),
+    (Metric::RequestRate, Unit::PerS),
+    (Metric::InputRate, Unit::PerS),
+    (Metric::OutputRate, Unit::PerS),
+    (Metric::TotalRate, Unit::PerS),
+    (Metric::Goodput, Unit::PerS),
+    (Metric::InFlight, Unit::Count),
+    (Metric::PeakInFlight, Unit::Count),
+    (Metric::PeakOutputRate, Unit::PerS),
 ];
 const STATISTICS: [Statistic; 10] = [
     Statistic::Mean,
@@ -84,11 +84,11 @@ fn row() -> impl Strategy<Value = Row> {
         row.label = Some(label);
         let names = TIMES.iter().flat_map(|time| STATISTICS.map(|statistic| (time, statistic)));
         for ((time, statistic), value) in names.zip(times) {
-            row.figures.push(Figure::new(time.clone(), statistic, value, Unit::Ms));
+            row.figures.push(Figure::new(*time, statistic, value, Unit::Ms));
         }
         for ((whole, unit), value) in WHOLES.iter().zip(wholes) {
             let value = if *unit == Unit::Count { value.ceil() } else { value };
-            row.figures.push(Figure::new(whole.clone(), Statistic::Value, value, unit.clone()));
+            row.figures.push(Figure::new(*whole, Statistic::Value, value, unit.clone()));
         }
         row
     })
@@ -118,11 +118,11 @@ fn back(id: &str, sheet: &Sheet) -> Vec<Row> {
 }
 
 /// Times, which of their statistics, and numbers of the whole.
-type Held = (&'static [Quantity], fn(Statistic) -> bool, &'static [Quantity]);
+type Held = (&'static [Metric], fn(Statistic) -> bool, &'static [Metric]);
 
 /// What the page says a format holds.
 fn held(id: &str) -> Held {
-    use Quantity::*;
+    use Metric::*;
     let upper: fn(Statistic) -> bool = |statistic| match statistic {
         Statistic::Min | Statistic::Max => false,
         Statistic::Percentile(p) => p > 50.0,
@@ -178,7 +178,7 @@ fn held(id: &str) -> Held {
             ],
         ),
         "aiperf" => (
-            &[Ttft, Ttfot, Itl, E2e],
+            &[Ttft, Ttfat, Itl, E2e],
             all,
             &[Duration, RequestsOk, RequestsFailed, RequestRate, InputRate, OutputRate, TotalRate],
         ),
@@ -231,9 +231,9 @@ proptest! {
                     let is_whole = figure.statistic == Statistic::Value
                         && wholes.contains(&figure.quantity);
                     let back = if is_time {
-                        found.value(&figure.quantity, figure.statistic)
+                        found.value(figure.quantity, figure.statistic)
                     } else if is_whole {
-                        let one = |statistic| found.value(&figure.quantity, statistic);
+                        let one = |statistic| found.value(figure.quantity, statistic);
                         one(Statistic::Value).or_else(|| one(Statistic::Mean))
                     } else {
                         continue;
@@ -255,11 +255,11 @@ proptest! {
         other in (text(), prop_oneof![Just(StdKind::Sample), Just(StdKind::Unknown)], text()),
     ) {
         for row in &mut rows {
-            let quantity = Quantity::Other(other.0.clone());
+            let quantity = Metric::other(&other.0);
             let unit = Unit::Other(other.2.clone());
             row.figures.push(Figure::new(quantity, Statistic::Std(other.1), 0.1 + 0.2, unit));
-            row.figures.push(Figure::new(Quantity::Itl, Statistic::Std(other.1), -0.0, Unit::Us));
-            row.figures.push(Figure::new(Quantity::Efficiency, Statistic::Min, 5e-324, Unit::One));
+            row.figures.push(Figure::new(Metric::Itl, Statistic::Std(other.1), -0.0, Unit::Us));
+            row.figures.push(Figure::new(Metric::Efficiency, Statistic::Min, 5e-324, Unit::One));
             // A name that a figure has too, and texts that a table could take apart.
             row.factors.set("ttft_mean_ms", "=1+1");
             row.factors.set("kind", "'a,\"b\nc");
@@ -290,9 +290,9 @@ fn kinds_and_requests_come_back_where_there_is_room() {
     let mut row = Row::new(RowRole::Measured, Place::line(1));
     row.factors = row.factors.with(key::CONCURRENCY, 4);
     for (quantity, statistic, value, unit) in [
-        (Quantity::Ttft, Statistic::Mean, 50.0, Unit::Ms),
-        (Quantity::RequestRate, Statistic::Value, 8.0, Unit::PerS),
-        (Quantity::TotalRate, Statistic::Value, 256.0, Unit::PerS),
+        (Metric::Ttft, Statistic::Mean, 50.0, Unit::Ms),
+        (Metric::RequestRate, Statistic::Value, 8.0, Unit::PerS),
+        (Metric::TotalRate, Statistic::Value, 256.0, Unit::PerS),
     ] {
         row.figures.push(Figure::new(quantity, statistic, value, unit));
     }
@@ -326,24 +326,24 @@ fn kinds_and_requests_come_back_where_there_is_room() {
 #[test]
 fn media_come_back_where_a_format_has_them() {
     use Statistic::{Count, Mean, Median, Value};
-    let other = |name: &str| Quantity::Other(name.to_owned());
+    let other = |name: &str| Metric::other(name);
     let figures = [
-        (Quantity::RequestsOk, Value, 10.0, Unit::Count),
-        (Quantity::OutputTokens, Value, 160.0, Unit::Count),
-        (Quantity::RequestRate, Value, 5.0, Unit::PerS),
-        (Quantity::TotalRate, Value, 256.0, Unit::PerS),
-        (Quantity::TextTokens, Value, 200.0, Unit::Count),
-        (Quantity::ImageTokens, Value, 3000.0, Unit::Count),
-        (Quantity::ImageTokens, Mean, 300.0, Unit::Count),
-        (Quantity::ImageTokens, Median, 299.0, Unit::Count),
-        (Quantity::Images, Mean, 2.0, Unit::Count),
-        (Quantity::Images, Count, 10.0, Unit::Count),
-        (Quantity::ImageRate, Mean, 10.0, Unit::PerS),
-        (Quantity::Pixels, Mean, 460_800.0, Unit::Count),
-        (Quantity::PixelRate, Mean, 2_304_000.0, Unit::PerS),
-        (Quantity::AudioLength, Mean, 8.0, Unit::S),
-        (Quantity::AudioRate, Value, 40.0, Unit::One),
-        (Quantity::Rtfx, Mean, 16.0, Unit::One),
+        (Metric::RequestsOk, Value, 10.0, Unit::Count),
+        (Metric::OutputTokens, Value, 160.0, Unit::Count),
+        (Metric::RequestRate, Value, 5.0, Unit::PerS),
+        (Metric::TotalRate, Value, 256.0, Unit::PerS),
+        (Metric::TextTokens, Value, 200.0, Unit::Count),
+        (Metric::ImageTokens, Value, 3000.0, Unit::Count),
+        (Metric::ImageTokens, Mean, 300.0, Unit::Count),
+        (Metric::ImageTokens, Median, 299.0, Unit::Count),
+        (Metric::Images, Mean, 2.0, Unit::Count),
+        (Metric::Images, Count, 10.0, Unit::Count),
+        (Metric::ImageRate, Mean, 10.0, Unit::PerS),
+        (Metric::Pixels, Mean, 460_800.0, Unit::Count),
+        (Metric::PixelRate, Mean, 2_304_000.0, Unit::PerS),
+        (Metric::AudioLength, Mean, 8.0, Unit::S),
+        (Metric::LevelRtfx, Value, 40.0, Unit::One),
+        (Metric::Rtfx, Mean, 16.0, Unit::One),
         (other("image_throughput"), Mean, 4.0, Unit::PerS),
         (other("image_latency"), Mean, 250.0, Unit::Ms),
     ];
@@ -353,33 +353,33 @@ fn media_come_back_where_a_format_has_them() {
     row.figures = figures.into_iter().map(figure).collect();
     let sheet = sheet(PartKind::Serving, vec![row]);
     let told =
-        |id: &str, quantity: &Quantity, statistic| back(id, &sheet)[0].value(quantity, statistic);
+        |id: &str, quantity: Metric, statistic| back(id, &sheet)[0].value(quantity, statistic);
     for (id, quantity, statistic, value) in [
-        ("vllm", Quantity::AudioRate, Value, Some(40.0)),
-        ("vllm", Quantity::ImageTokens, Value, None),
-        ("sglang", Quantity::TextTokens, Value, Some(200.0)),
-        ("sglang", Quantity::ImageTokens, Value, Some(3000.0)),
-        ("sglang", Quantity::AudioRate, Value, None),
-        ("guidellm", Quantity::ImageTokens, Median, Some(299.0)),
-        ("guidellm", Quantity::Images, Mean, Some(2.0)),
-        ("guidellm", Quantity::Images, Count, Some(10.0)),
-        ("guidellm", Quantity::ImageRate, Mean, Some(10.0)),
-        ("guidellm", Quantity::PixelRate, Mean, Some(2_304_000.0)),
-        ("guidellm", Quantity::AudioLength, Mean, Some(8000.0)),
-        ("guidellm", Quantity::AudioRate, Mean, Some(40.0)),
-        ("guidellm", Quantity::Rtfx, Mean, None),
-        ("aiperf", Quantity::Images, Mean, Some(2.0)),
-        ("aiperf", Quantity::AudioLength, Mean, Some(8000.0)),
-        ("aiperf", Quantity::Rtfx, Mean, Some(16.0)),
+        ("vllm", Metric::LevelRtfx, Value, Some(40.0)),
+        ("vllm", Metric::ImageTokens, Value, None),
+        ("sglang", Metric::TextTokens, Value, Some(200.0)),
+        ("sglang", Metric::ImageTokens, Value, Some(3000.0)),
+        ("sglang", Metric::LevelRtfx, Value, None),
+        ("guidellm", Metric::ImageTokens, Median, Some(299.0)),
+        ("guidellm", Metric::Images, Mean, Some(2.0)),
+        ("guidellm", Metric::Images, Count, Some(10.0)),
+        ("guidellm", Metric::ImageRate, Mean, Some(10.0)),
+        ("guidellm", Metric::PixelRate, Mean, Some(2_304_000.0)),
+        ("guidellm", Metric::AudioLength, Mean, Some(8000.0)),
+        ("guidellm", Metric::LevelRtfx, Mean, Some(40.0)),
+        ("guidellm", Metric::Rtfx, Mean, None),
+        ("aiperf", Metric::Images, Mean, Some(2.0)),
+        ("aiperf", Metric::AudioLength, Mean, Some(8000.0)),
+        ("aiperf", Metric::Rtfx, Mean, Some(16.0)),
         ("aiperf", other("image_throughput"), Mean, Some(4.0)),
         ("aiperf", other("image_latency"), Mean, Some(250.0)),
-        ("aiperf", Quantity::ImageRate, Mean, None),
+        ("aiperf", Metric::ImageRate, Mean, None),
     ] {
-        assert_eq!(told(id, &quantity, statistic), value, "{id} {quantity} {statistic:?}");
+        assert_eq!(told(id, quantity, statistic), value, "{id} {quantity} {statistic:?}");
     }
     // Of prompts without media nothing is written.
     let text = Row {
-        figures: vec![Figure::new(Quantity::RequestRate, Value, 5.0, Unit::PerS)],
+        figures: vec![Figure::new(Metric::RequestRate, Value, 5.0, Unit::PerS)],
         ..Row::new(RowRole::Measured, Place::line(1))
     };
     let text = self::sheet(PartKind::Serving, vec![text]);
@@ -401,14 +401,14 @@ fn an_engine_comes_back_from_the_table_of_llama_bench() {
         .with(key::DEPTH_TOKENS, 4096)
         .with(key::POWER_LIMIT_W, 300)
         .with(key::CONDITION, "open window");
-    let rate = |statistic, value| Figure::new(Quantity::PrefillRate, statistic, value, Unit::PerS);
+    let rate = |statistic, value| Figure::new(Metric::PrefillRate, statistic, value, Unit::PerS);
     row.figures = vec![rate(Statistic::Mean, 1234.5), rate(Statistic::Std(StdKind::Sample), 6.25)];
     let found = back("llama-bench", &sheet(PartKind::Engine, vec![row.clone()]));
     for (name, value) in row.factors.iter() {
         assert_eq!(found[0].factors.get(name), Some(value), "{name}");
     }
     for figure in &row.figures {
-        assert_eq!(found[0].value(&figure.quantity, figure.statistic), figure.value);
+        assert_eq!(found[0].value(figure.quantity, figure.statistic), figure.value);
     }
 }
 

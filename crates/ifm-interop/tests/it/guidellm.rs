@@ -1,11 +1,12 @@
 //! GuideLLM: file, YAML, CSV, console and the server's own log of one run; other generations.
 
 use super::{close, compare, data, import, one_row, truth};
+use ifm_core::Metric;
 use ifm_core::Sheet;
-use ifm_core::sheet::{Definition, Place, Quantity, RemarkKind, Row, Statistic, Unit, key};
+use ifm_core::sheet::{Definition, Place, RemarkKind, Row, Statistic, Unit, key};
 
-const LATENCIES: [Quantity; 5] =
-    [Quantity::Ttft, Quantity::Ttfot, Quantity::Itl, Quantity::Tpot, Quantity::E2e];
+const LATENCIES: [Metric; 5] =
+    [Metric::Ttft, Metric::Ttfat, Metric::Itl, Metric::Tpot, Metric::E2e];
 
 fn benchmarks(sheet: &Sheet) -> &[Row] {
     &sheet.parts[0].rows
@@ -32,7 +33,7 @@ fn json_yaml_and_csv_of_one_run_agree() {
     for figure in &table.figures {
         assert_eq!(
             figure.value,
-            exact.figure(&figure.quantity, figure.statistic).and_then(|exact| exact.value),
+            exact.figure(figure.quantity, figure.statistic).and_then(|exact| exact.value),
             "{figure:?}"
         );
     }
@@ -61,13 +62,13 @@ fn the_console_shows_the_file_rounded() {
     assert_eq!(printed.factors.get(key::CONCURRENCY), Some("4"));
     let compared = compare(printed, exact);
     assert!(compared >= 20, "{compared}");
-    let ttft = printed.figure(&Quantity::Ttft, Statistic::Percentile(95.0)).unwrap();
+    let ttft = printed.figure(Metric::Ttft, Statistic::Percentile(95.0)).unwrap();
     assert_eq!((ttft.value, ttft.printed.as_deref()), (Some(74.7), Some("74.7*")));
     let place = ttft.place.clone().unwrap();
     assert_eq!(place.pointer.as_deref(), Some("TTFT / ms / p95"));
     assert!(place.line > printed.place.line);
     let half = printed.figures.iter().find(|figure| {
-        (&figure.quantity, figure.statistic) == (&Quantity::Ttft, Statistic::HalfWidth)
+        (&figure.quantity, figure.statistic) == (&Metric::Ttft, Statistic::HalfWidth)
     });
     assert_eq!(half.unwrap().value, Some(4.8));
 }
@@ -83,13 +84,13 @@ fn requests_give_the_means_and_are_those_that_the_server_saw() {
         assert_eq!(values.len(), 8);
         values.iter().sum::<f64>() / 8.0
     };
-    close(mean(|r| r.ttft_ms), row.value(&Quantity::Ttft, Statistic::Mean).unwrap());
-    close(mean(|r| r.e2e_ms), row.value(&Quantity::E2e, Statistic::Mean).unwrap());
+    close(mean(|r| r.ttft_ms), row.value(Metric::Ttft, Statistic::Mean).unwrap());
+    close(mean(|r| r.e2e_ms), row.value(Metric::E2e, Statistic::Mean).unwrap());
     // Its "ITL" is the sum of the gaps by their number, and its "TPOT" all
     // up to the last token by the tokens.
-    close(mean(|r| r.gaps_sum_ms) / 15.0, row.value(&Quantity::Itl, Statistic::Mean).unwrap());
+    close(mean(|r| r.gaps_sum_ms) / 15.0, row.value(Metric::Itl, Statistic::Mean).unwrap());
     let to_last = |r: &ifm_core::sheet::SheetRequest| Some(r.ttft_ms? + r.gaps_sum_ms?);
-    close(mean(to_last) / 16.0, row.value(&Quantity::Tpot, Statistic::Mean).unwrap());
+    close(mean(to_last) / 16.0, row.value(Metric::Tpot, Statistic::Mean).unwrap());
     let mut requests: Vec<_> = row.requests.iter().collect();
     requests.sort_by(|a, b| a.start_s.unwrap().total_cmp(&b.start_s.unwrap()));
     for (request, seen) in requests.iter().zip(&truth) {
@@ -107,18 +108,17 @@ fn requests_give_the_means_and_are_those_that_the_server_saw() {
 fn definitions_are_those_of_the_tool() {
     let file = import("guidellm-0.8.1/result.json").unwrap();
     let row = one_row(&file);
-    let of = |quantity: Quantity, statistic| {
-        row.figure(&quantity, statistic).unwrap().definition.clone()
-    };
-    assert_eq!(of(Quantity::Ttft, Statistic::Mean), Definition::Same);
+    let of =
+        |quantity: Metric, statistic| row.figure(quantity, statistic).unwrap().definition.clone();
+    assert_eq!(of(Metric::Ttft, Statistic::Mean), Definition::Same);
     for (quantity, statistic, word) in [
-        (Quantity::Ttft, Statistic::Median, "nearest rank"),
-        (Quantity::Itl, Statistic::Mean, "weighted by tokens"),
-        (Quantity::Tpot, Statistic::Mean, "time to the first token is in it"),
-        (Quantity::E2e, Statistic::Mean, "end of the response"),
-        (Quantity::OutputRate, Statistic::Median, "rate over time"),
+        (Metric::Ttft, Statistic::Median, "nearest rank"),
+        (Metric::Itl, Statistic::Mean, "weighted by tokens"),
+        (Metric::Tpot, Statistic::Mean, "time to the first token is in it"),
+        (Metric::E2e, Statistic::Mean, "end of the response"),
+        (Metric::OutputRate, Statistic::Median, "rate over time"),
     ] {
-        match of(quantity.clone(), statistic) {
+        match of(quantity, statistic) {
             Definition::Different(text) => assert!(text.contains(word), "{quantity:?}: {text}"),
             other => panic!("{quantity:?}: {other:?}"),
         }
@@ -148,21 +148,21 @@ fn latency_and_throughput_tables_of_one_run_become_one_row_per_benchmark() {
     let last = rows[9];
     assert_eq!(last.factors.get(key::STRATEGY), Some("constant"));
     for (quantity, statistic, value, unit) in [
-        (Quantity::E2e, Statistic::Median, 20.4, Unit::S),
-        (Quantity::Itl, Statistic::Median, 39.6, Unit::Ms),
-        (Quantity::Tpot, Statistic::Percentile(95.0), 39.9, Unit::Ms),
-        (Quantity::RequestRate, Statistic::Median, 1.7, Unit::PerS),
-        (Quantity::InFlight, Statistic::Median, 34.0, Unit::Count),
-        (Quantity::OutputRate, Statistic::Mean, 734.0, Unit::PerS),
-        (Quantity::TotalRate, Statistic::Mean, 2250.6, Unit::PerS),
+        (Metric::E2e, Statistic::Median, 20.4, Unit::S),
+        (Metric::Itl, Statistic::Median, 39.6, Unit::Ms),
+        (Metric::Tpot, Statistic::Percentile(95.0), 39.9, Unit::Ms),
+        (Metric::RequestRate, Statistic::Median, 1.7, Unit::PerS),
+        (Metric::InFlight, Statistic::Median, 34.0, Unit::Count),
+        (Metric::OutputRate, Statistic::Mean, 734.0, Unit::PerS),
+        (Metric::TotalRate, Statistic::Mean, 2250.6, Unit::PerS),
     ] {
-        let figure = last.figure(&quantity, statistic).unwrap();
+        let figure = last.figure(quantity, statistic).unwrap();
         assert_eq!((figure.value, &figure.unit), (Some(value), &unit), "{quantity:?}");
     }
     let assumed = sheet.remarks.iter().filter(|remark| remark.kind == RemarkKind::Assumed);
     assert_eq!(assumed.count(), 2);
     assert!(LATENCIES.iter().all(|quantity| {
-        *quantity == Quantity::Ttfot || last.value(quantity, Statistic::Median).is_some()
+        *quantity == Metric::Ttfat || last.value(*quantity, Statistic::Median).is_some()
     }));
     assert_ne!(last.place, Place::default());
 }
@@ -181,8 +181,8 @@ fn several_rates_with_failures_in_one_file() {
             assert_eq!(row.factors.get(key::STRATEGY), Some("constant"));
             // 10240 in flight at most is a limit of a rate and no load.
             assert_eq!(row.factors.get(key::CONCURRENCY), None);
-            assert_eq!(row.value(&Quantity::RequestsFailed, Statistic::Value), Some(3.0));
-            assert_eq!(row.value(&Quantity::RequestsOk, Statistic::Value), Some(9.0));
+            assert_eq!(row.value(Metric::RequestsFailed, Statistic::Value), Some(3.0));
+            assert_eq!(row.value(Metric::RequestsOk, Statistic::Value), Some(9.0));
         }
     }
     let row = &benchmarks(&file)[0];
@@ -198,8 +198,8 @@ fn reasoning_separates_the_first_token_from_the_first_of_the_answer() {
     let console = import("guidellm-0.8.1-reasoning/console.txt").unwrap();
     for sheet in [&csv, &console] {
         for row in benchmarks(sheet) {
-            let of = |quantity| row.value(&quantity, Statistic::Mean).unwrap();
-            assert!(of(Quantity::Ttfot) > of(Quantity::Ttft) + 30.0);
+            let of = |quantity| row.value(quantity, Statistic::Mean).unwrap();
+            assert!(of(Metric::Ttfat) > of(Metric::Ttft) + 30.0);
         }
     }
 }

@@ -1,7 +1,8 @@
 //! `llama-bench` and `llama-batched-bench`: every way in which they write.
 
 use super::import;
-use ifm_core::sheet::{PartKind, Quantity, Row, RowRole, Sheet, Statistic, StdKind, key};
+use ifm_core::Metric;
+use ifm_core::sheet::{PartKind, Row, RowRole, Sheet, Statistic, StdKind, key};
 
 fn rows(sheet: &Sheet) -> Vec<&Row> {
     sheet.parts.iter().flat_map(|part| &part.rows).collect()
@@ -33,10 +34,10 @@ fn tests_and_settings_are_the_same_in_every_format() {
                 assert_eq!(row.factors.get(factor), printed.factors.get(factor), "{factor}");
             }
             // What is printed with two digits is the same model.
-            for quantity in [Quantity::Parameters, Quantity::Other("model_size".to_owned())] {
+            for quantity in [Metric::Parameters, Metric::other("model_size")] {
                 let (exact, rounded) = (
-                    row.value(&quantity, Statistic::Value).unwrap(),
-                    printed.value(&quantity, Statistic::Value).unwrap(),
+                    row.value(quantity, Statistic::Value).unwrap(),
+                    printed.value(quantity, Statistic::Value).unwrap(),
                 );
                 assert!((exact / rounded - 1.0).abs() < 1e-3, "{exact} {rounded}");
             }
@@ -45,8 +46,8 @@ fn tests_and_settings_are_the_same_in_every_format() {
     assert_eq!(sql.source.tool_version.as_deref(), Some("0c1e570 (1)"));
     assert_eq!(table.parts[0].unknown["build"], "0c1e570 (1)");
     let last = table_rows[19];
-    assert_eq!(last.value(&Quantity::TotalRate, Statistic::Mean), Some(151.73));
-    assert_eq!(last.value(&Quantity::TotalRate, Statistic::Std(StdKind::Sample)), Some(56.01));
+    assert_eq!(last.value(Metric::TotalRate, Statistic::Mean), Some(151.73));
+    assert_eq!(last.value(Metric::TotalRate, Statistic::Std(StdKind::Sample)), Some(56.01));
 }
 
 #[test]
@@ -56,21 +57,21 @@ fn samples_are_repeats_and_give_the_mean() {
     assert_eq!(rows.len(), 20 * 4);
     for group in rows.chunks(4) {
         let (mean, samples) = (group[0], &group[1..]);
-        let quantity = [Quantity::PrefillRate, Quantity::DecodeRate, Quantity::TotalRate]
+        let quantity = [Metric::PrefillRate, Metric::DecodeRate, Metric::TotalRate]
             .into_iter()
-            .find(|quantity| mean.figure(quantity, Statistic::Mean).is_some())
+            .find(|quantity| mean.figure(*quantity, Statistic::Mean).is_some())
             .unwrap();
         let rates: Vec<f64> =
-            samples.iter().map(|row| row.value(&quantity, Statistic::Value).unwrap()).collect();
+            samples.iter().map(|row| row.value(quantity, Statistic::Value).unwrap()).collect();
         let average = rates.iter().sum::<f64>() / 3.0;
-        let written = mean.value(&quantity, Statistic::Mean).unwrap();
+        let written = mean.value(quantity, Statistic::Mean).unwrap();
         assert!((average / written - 1.0).abs() < 1e-4, "{average} {written}");
         // The deviation is that of a sample: divided by one less than the number.
         let squares: f64 = rates.iter().map(|rate| (rate - average).powi(2)).sum();
-        let deviation = mean.value(&quantity, Statistic::Std(StdKind::Sample)).unwrap();
+        let deviation = mean.value(quantity, Statistic::Std(StdKind::Sample)).unwrap();
         assert!(((squares / 2.0).sqrt() - deviation).abs() < 2e-4 * written, "{deviation}");
         assert_eq!(samples[2].factors.get(key::REPEAT), Some("3"));
-        assert_eq!(mean.value(&quantity, Statistic::Count), Some(3.0));
+        assert_eq!(mean.value(quantity, Statistic::Count), Some(3.0));
     }
 }
 
@@ -89,7 +90,7 @@ fn real_files_of_llama_bench_have_the_same_tests() {
     assert_eq!(csv.source.tool_version.as_deref(), Some("0c1e570 (1)"));
     for row in &csv.parts[0].rows {
         assert_eq!(row.factors.get("n_batch"), Some("2048"));
-        assert_eq!(row.value(&Quantity::Parameters, Statistic::Value), Some(26_483_200.0));
+        assert_eq!(row.value(Metric::Parameters, Statistic::Value), Some(26_483_200.0));
     }
 }
 
@@ -105,9 +106,9 @@ fn a_batch_of_llama_is_the_same_as_table_and_lines() {
         for row in rows {
             let number = |factor| row.factors.number(factor).unwrap();
             let tokens = number(key::BATCH_SIZE) * number(key::OUTPUT_TOKENS);
-            let value = |quantity| row.value(&quantity, Statistic::Value).unwrap();
-            let generation = value(Quantity::Other("generation_time".to_owned()));
-            let rate = value(Quantity::DecodeRate);
+            let value = |quantity| row.value(quantity, Statistic::Value).unwrap();
+            let generation = value(Metric::other("generation_time"));
+            let rate = value(Metric::DecodeRate);
             assert!((tokens / (generation / 1e3) / rate - 1.0).abs() < 0.04, "{rate}");
         }
     }

@@ -1,7 +1,8 @@
 //! Files that no reader knows, read by a map of columns.
 
 use super::{import_text, one_row};
-use ifm_core::sheet::{Quantity, RemarkKind, Statistic, Unit, key};
+use ifm_core::Metric;
+use ifm_core::sheet::{RemarkKind, Statistic, Unit, key};
 use ifm_interop::{ColumnMap, Input, MapError, read_mapped};
 
 const MAP: &str = "ttft_ms=first_tok,p99_e2e_s=slow,users=conc,label=name";
@@ -24,12 +25,12 @@ fn the_same_rows_as_csv_tsv_and_json() {
         assert_eq!(rows.len(), 2, "{text}");
         assert_eq!(rows[0].label.as_deref(), Some("a"));
         assert_eq!(rows[0].factors.get(key::CONCURRENCY), Some("4"));
-        assert_eq!(rows[0].value(&Quantity::Ttft, Statistic::Value), Some(52.5));
-        let slow = rows[0].figure(&Quantity::E2e, Statistic::Percentile(99.0)).unwrap();
+        assert_eq!(rows[0].value(Metric::Ttft, Statistic::Value), Some(52.5));
+        let slow = rows[0].figure(Metric::E2e, Statistic::Percentile(99.0)).unwrap();
         assert_eq!((slow.value, &slow.unit), (Some(1200.5), &Unit::S));
         assert_eq!(rows[0].unknown["note"], "x");
-        assert_eq!(rows[1].value(&Quantity::Ttft, Statistic::Value), None);
-        assert_eq!(rows[1].value(&Quantity::E2e, Statistic::Percentile(99.0)), Some(2500.0));
+        assert_eq!(rows[1].value(Metric::Ttft, Statistic::Value), None);
+        assert_eq!(rows[1].value(Metric::E2e, Statistic::Percentile(99.0)), Some(2500.0));
         let kinds: Vec<RemarkKind> = sheet.remarks.iter().map(|remark| remark.kind).collect();
         assert_eq!(kinds, [RemarkKind::Skipped, RemarkKind::Missing], "{text}");
         assert!(sheet.remarks.iter().all(|remark| remark.place.line.is_some()));
@@ -42,7 +43,7 @@ fn columns_of_inner_objects_have_names_with_dots() {
         let map = map("median_ttft_ms=first.p50,users=config.conc");
         let sheet = read_mapped(Input::new("x.json", text.as_bytes()), &map).unwrap();
         let rows = sheet.parts[0].rows.iter();
-        let value = |row: &ifm_core::sheet::Row| row.value(&Quantity::Ttft, Statistic::Median);
+        let value = |row: &ifm_core::sheet::Row| row.value(Metric::Ttft, Statistic::Median);
         let of = rows.map(|row| (value(row), row.factors.number(key::CONCURRENCY)));
         (of.collect::<Vec<_>>(), sheet.remarks.len())
     };

@@ -6,8 +6,9 @@
 
 use super::data;
 use super::seeds::seed;
+use ifm_core::Metric;
 use ifm_core::Sheet;
-use ifm_core::sheet::{PartKind, Quantity, Row, RowRole, Statistic, key};
+use ifm_core::sheet::{PartKind, Row, RowRole, Statistic, key};
 use ifm_interop::Input;
 use std::path::PathBuf;
 
@@ -36,7 +37,7 @@ fn rows(sheet: &Sheet) -> impl Iterator<Item = (&ifm_core::sheet::Part, &Row)> {
 }
 
 /// A value on a line, with some of its factors.
-struct Spot(u32, Quantity, Statistic, Option<f64>, &'static str);
+struct Spot(u32, Metric, Statistic, Option<f64>, &'static str);
 
 #[track_caller]
 fn holds(sheet: &Sheet, spots: &[Spot]) {
@@ -61,9 +62,9 @@ fn holds(sheet: &Sheet, spots: &[Spot]) {
     }
 }
 
-use Quantity::{
-    E2e, Efficiency, InFlight, InputRate, Itl, KernelTime, Memory, OutputRate, Rank, Ratio,
-    Sparsity, TotalRate, Ttft, UserRate,
+use Metric::{
+    E2e, Efficiency, InFlight, InputRate, Itl, Kernel, Memory, OutputRate, Rank, Ratio, Sparsity,
+    TotalRate, Ttft, UserSpeed,
 };
 use Statistic::{HalfWidth, Max, Mean, Median, Value};
 const P99: Statistic = Statistic::Percentile(99.0);
@@ -96,7 +97,7 @@ fn found_000_is_a_plan_of_288_cells() {
 #[cfg_attr(not(documents), ignore = "needs the published documents: set IFM_SEEDS")]
 fn found_001_states_eleven_figures() {
     let sheet = seed("001");
-    let result = |row: &&Row| row.figures.iter().all(|f| !matches!(f.quantity, Quantity::Other(_)));
+    let result = |row: &&Row| row.figures.iter().all(|f| !matches!(f.quantity, Metric::Other(_)));
     let figures = rows(&sheet).map(|(_, row)| row).filter(|row| !is_claim(row));
     assert_eq!(figures.filter(result).count(), 11);
     // No queueing, split bandwidth, the hardware's capability, a match, shared bandwidth, a likely
@@ -106,13 +107,13 @@ fn found_001_states_eleven_figures() {
     holds(
         &sheet,
         &[
-            Spot(6, UserRate, Value, Some(172.5), "workload=Chatbot concurrency=1"),
-            Spot(6, UserRate, Value, Some(13.2), heavy),
+            Spot(6, UserSpeed, Value, Some(172.5), "workload=Chatbot concurrency=1"),
+            Spot(6, UserSpeed, Value, Some(13.2), heavy),
             Spot(11, Itl, Mean, Some(5.8), "workload=Chatbot concurrency=1"),
             Spot(11, Itl, Mean, Some(75.8), heavy),
             Spot(16, Efficiency, Value, Some(41.0), "workload=Chatbot concurrency=32"),
             Spot(16, Efficiency, Value, Some(8.0), heavy),
-            Spot(21, UserRate, Value, Some(70.6), "concurrency=32"),
+            Spot(21, UserSpeed, Value, Some(70.6), "concurrency=32"),
             Spot(26, Ttft, Value, Some(211.0), "workload=Chatbot"),
             Spot(26, Ttft, Value, Some(6.18), heavy),
         ],
@@ -158,7 +159,7 @@ fn found_003_holds_tables_and_conclusions() {
     holds(
         &sheet,
         &[
-            Spot(130, Quantity::PeakInFlight, Value, Some(44.0), small),
+            Spot(130, Metric::PeakInFlight, Value, Some(44.0), small),
             Spot(141, InFlight, Median, Some(34.0), base),
             Spot(139, Itl, Value, Some(34.5), small),
             Spot(156, Ratio, Value, Some(1.78), base),
@@ -184,10 +185,10 @@ fn found_004_holds_every_block() {
     holds(
         &sheet,
         &[
-            Spot(16, Quantity::PrefillRate, Mean, Some(16634.04), "power_limit_w=600"),
-            Spot(122, Quantity::DecodeRate, Mean, Some(189.82), "power_limit_w=200"),
-            Spot(122, Quantity::DecodeRate, Mean, Some(189.82), card),
-            Spot(214, KernelTime, Value, Some(20.3867), "mask=Causal_Mask pass=backward"),
+            Spot(16, Metric::PrefillRate, Mean, Some(16634.04), "power_limit_w=600"),
+            Spot(122, Metric::DecodeRate, Mean, Some(189.82), "power_limit_w=200"),
+            Spot(122, Metric::DecodeRate, Mean, Some(189.82), card),
+            Spot(214, Kernel, Value, Some(20.3867), "mask=Causal_Mask pass=backward"),
             Spot(271, Sparsity, Value, Some(86.82), "mask=Sliding_Window_1024"),
             Spot(671, Memory, Max, Some(88.0), "model=llama-3.2-1b batch_size=32"),
         ],

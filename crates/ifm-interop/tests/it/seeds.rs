@@ -5,8 +5,9 @@
 //! rows themselves were rounded to leave no more than that open.
 #![expect(clippy::print_stdout, reason = "what recomputes is told")]
 
+use ifm_core::Metric;
 use ifm_core::Sheet;
-use ifm_core::sheet::{Figure, Part, PartKind, Quantity, RemarkKind, Row, RowRole, Statistic};
+use ifm_core::sheet::{Figure, Part, PartKind, RemarkKind, Row, RowRole, Statistic};
 use ifm_interop::Input;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -61,11 +62,11 @@ impl Tally {
     }
 }
 
-fn figure<'a>(row: &'a Row, quantity: &Quantity, statistic: Statistic) -> Option<&'a Figure> {
-    row.figures.iter().find(|f| f.quantity == *quantity && f.statistic == statistic)
+fn figure(row: &Row, quantity: Metric, statistic: Statistic) -> Option<&Figure> {
+    row.figures.iter().find(|f| f.quantity == quantity && f.statistic == statistic)
 }
 
-fn value(row: &Row, quantity: &Quantity, statistic: Statistic) -> f64 {
+fn value(row: &Row, quantity: Metric, statistic: Statistic) -> f64 {
     figure(row, quantity, statistic).and_then(|f| f.value).expect("a figure")
 }
 
@@ -100,7 +101,7 @@ fn runs(sheet: &Sheet) -> (BTreeMap<[String; 4], Vec<&Row>>, usize) {
     (runs, doubled)
 }
 
-const RUN_QUANTITIES: [Quantity; 3] = [Quantity::E2e, Quantity::OutputRate, Quantity::TotalRate];
+const RUN_QUANTITIES: [Metric; 3] = [Metric::E2e, Metric::OutputRate, Metric::TotalRate];
 /// Half a unit of the last printed digit of a run.
 const RUN_ROUNDING: f64 = 0.005;
 
@@ -109,7 +110,7 @@ fn hold_summary(tally: &mut Tally, row: &Row, runs: &[&Row]) {
     let n = runs.len() as f64;
     for printed in &row.figures {
         let what = format!("line {:?} {}", row.place.line, printed.quantity);
-        if printed.quantity == Quantity::Other("runs".to_owned()) {
+        if printed.quantity == Metric::other("runs") {
             tally.hold(&what, printed, n, 0.0);
             continue;
         }
@@ -117,7 +118,7 @@ fn hold_summary(tally: &mut Tally, row: &Row, runs: &[&Row]) {
             continue;
         }
         let values: Vec<f64> =
-            runs.iter().map(|run| value(run, &printed.quantity, Statistic::Value)).collect();
+            runs.iter().map(|run| value(run, printed.quantity, Statistic::Value)).collect();
         let (mean, deviation) = moments(&values);
         if printed.statistic == Statistic::HalfWidth {
             // Errors e of the values move a sample deviation by at most |e| over the root of n - 1.
@@ -150,13 +151,13 @@ fn every_digit_of_a_matrix_of_runs() {
             };
             hold_summary(tally, row, &runs[&group(part, row)]);
             if is_ranking {
-                let rate = value(row, &Quantity::OutputRate, Statistic::Value);
+                let rate = value(row, Metric::OutputRate, Statistic::Value);
                 assert!(rate <= last, "line {:?}: the order of the ranking", row.place.line);
                 last = rate;
-                let rank = value(row, &Quantity::Rank, Statistic::Value);
+                let rank = value(row, Metric::Rank, Statistic::Value);
                 assert_eq!(rank, (place + 1) as f64, "line {:?}", row.place.line);
                 ranked += 1;
-            } else if let Some(input) = figure(row, &Quantity::InputRate, Statistic::Value) {
+            } else if let Some(input) = figure(row, Metric::InputRate, Statistic::Value) {
                 // 0.00 is printed, and each of its runs says that it did not measure it.
                 assert_eq!((input.printed.as_deref(), input.value), (Some("0.00"), None));
                 not_measured += 1;
@@ -190,7 +191,7 @@ fn paced<'a>(sheet: &'a Sheet, model: &'a str) -> impl Iterator<Item = &'a Row> 
 
 /// The row with the most and the one with the fewest requests in flight.
 fn ends<'a>(sheet: &'a Sheet, model: &'a str) -> (&'a Row, &'a Row) {
-    let in_flight = |row: &&Row| value(row, &Quantity::InFlight, Statistic::Median);
+    let in_flight = |row: &&Row| value(row, Metric::InFlight, Statistic::Median);
     let by = |a: &&Row, b: &&Row| in_flight(a).total_cmp(&in_flight(b));
     let most = paced(sheet, model).max_by(by).expect("rows");
     (most, paced(sheet, model).min_by(by).expect("rows"))
@@ -207,17 +208,17 @@ fn every_figure_of_the_conclusions_about_a_variant() {
             let factors = row.factors.within(&part.factors);
             let model = factors.get("model").expect("a model");
             let (most, least) = ends(&sheet, model);
-            let itl = |row: &Row| value(row, &Quantity::Itl, Statistic::Median);
+            let itl = |row: &Row| value(row, Metric::Itl, Statistic::Median);
             for printed in &row.figures {
                 let what = format!("line {:?} {}", row.place.line, printed.quantity);
                 let (computed, open) = match &printed.quantity {
-                    Quantity::PeakInFlight | Quantity::InFlight => {
-                        (value(most, &Quantity::InFlight, Statistic::Median), 0.0)
+                    Metric::PeakInFlight | Metric::InFlight => {
+                        (value(most, Metric::InFlight, Statistic::Median), 0.0)
                     }
-                    Quantity::Itl => (itl(most), 0.0),
-                    Quantity::Other(name) if name == "numerator" => (itl(most), 0.0),
-                    Quantity::Other(name) if name == "denominator" => (itl(least), 0.0),
-                    Quantity::Ratio => {
+                    Metric::Itl => (itl(most), 0.0),
+                    Metric::Other(name) if name == "numerator" => (itl(most), 0.0),
+                    Metric::Other(name) if name == "denominator" => (itl(least), 0.0),
+                    Metric::Ratio => {
                         let ratio = itl(most) / itl(least);
                         let digits = format!("{ratio:.2}").parse::<f64>().ok();
                         if digits != printed.value {
@@ -243,7 +244,7 @@ fn every_figure_of_the_conclusions_about_a_variant() {
     assert_eq!(cut.len(), 2);
     // The sentence about the TTFT holds for the median at every rate, but not for all rows.
     let [base, small] = ["LLama-3.1-8B-Instruct", "LLama-3.1-8B-Instruct-int8-dynamic"];
-    let median = |row: &Row| value(row, &Quantity::Ttft, Statistic::Median);
+    let median = |row: &Row| value(row, Metric::Ttft, Statistic::Median);
     assert!(paced(&sheet, base).zip(paced(&sheet, small)).all(|(a, b)| median(b) < median(a)));
 }
 
@@ -263,7 +264,7 @@ fn empty_share(full: impl Fn(u32) -> u32) -> f64 {
 fn hold_kernels(rates: &mut Tally, masks: &mut Tally, part: &Part) {
     let mask = part.factors.get("mask").expect("a mask");
     let printed = part.rows.iter().find_map(|row| {
-        figure(row, &Quantity::Sparsity, Statistic::Value).map(|figure| (row, figure))
+        figure(row, Metric::Sparsity, Statistic::Value).map(|figure| (row, figure))
     });
     if let Some((row, printed)) = printed {
         let derived = match mask {
@@ -281,8 +282,8 @@ fn hold_kernels(rates: &mut Tally, masks: &mut Tally, part: &Part) {
     let (empty, empty_rounding) =
         printed.and_then(|(_, figure)| figure.value).map_or((0.0, 0.0), |p| (p / 100.0, 5e-5));
     for row in &part.rows {
-        let Some(rate) = figure(row, &Quantity::FlopRate, Statistic::Value) else { continue };
-        let time = figure(row, &Quantity::KernelTime, Statistic::Value).expect("a time");
+        let Some(rate) = figure(row, Metric::FlopRate, Statistic::Value) else { continue };
+        let time = figure(row, Metric::Kernel, Statistic::Value).expect("a time");
         let causal = row.factors.get("kernel") == Some("causal FA2");
         let (share, share_rounding) =
             if causal { (0.5, 0.0) } else { (1.0 - empty, empty_rounding) };
@@ -297,15 +298,15 @@ fn hold_kernels(rates: &mut Tally, masks: &mut Tally, part: &Part) {
 
 /// Holds the three rates of one block of `vllm bench serve`.
 fn hold_serving(tally: &mut Tally, row: &Row) {
-    let get = |quantity: Quantity| value(row, &quantity, Statistic::Value);
-    let seconds = get(Quantity::Duration);
-    let tokens = get(Quantity::OutputTokens);
+    let get = |quantity: Metric| value(row, quantity, Statistic::Value);
+    let seconds = get(Metric::Duration);
+    let tokens = get(Metric::OutputTokens);
     for (quantity, count) in [
-        (Quantity::RequestRate, get(Quantity::RequestsOk)),
-        (Quantity::OutputRate, tokens),
-        (Quantity::TotalRate, tokens + get(Quantity::InputTokens)),
+        (Metric::RequestRate, get(Metric::RequestsOk)),
+        (Metric::OutputRate, tokens),
+        (Metric::TotalRate, tokens + get(Metric::InputTokens)),
     ] {
-        let printed = figure(row, &quantity, Statistic::Value).expect("a rate");
+        let printed = figure(row, quantity, Statistic::Value).expect("a rate");
         let computed = count / seconds;
         // The duration is printed with two decimals.
         let open = computed * 0.005 / (seconds - 0.005);

@@ -2,9 +2,8 @@
 //! own log of one run.
 
 use super::{compare, data, import, import_text, one_row};
-use ifm_core::sheet::{
-    Definition, PartKind, Quantity, RemarkKind, Row, SheetRequest, Statistic, key,
-};
+use ifm_core::Metric;
+use ifm_core::sheet::{Definition, PartKind, RemarkKind, Row, SheetRequest, Statistic, key};
 
 /// Folder, file, and the tool that is detected.
 const RUNS: &[(&str, &str, &str)] = &[
@@ -37,7 +36,7 @@ fn file_and_console_of_one_run_agree() {
         let compared = compare(printed, exact);
         assert!(compared >= 25, "{folder}: {compared}");
         for figure in &printed.figures {
-            let same = exact.figure(&figure.quantity, figure.statistic);
+            let same = exact.figure(figure.quantity, figure.statistic);
             assert!(same.is_none_or(|same| same.definition == figure.definition), "{figure:?}");
         }
         for factor in [key::CONCURRENCY, key::RATE, key::ENGINE] {
@@ -69,21 +68,21 @@ fn the_times_of_the_requests_give_the_means_of_the_file() {
         let sheet = import(&format!("{folder}/{file}")).unwrap();
         let row = &sheet.parts[0].rows[0];
         assert_eq!(row.requests.len(), 12);
-        let written = |quantity| row.value(&quantity, Statistic::Mean).unwrap();
-        close(mean(&values(row, |r| r.ttft_ms)), written(Quantity::Ttft), 1e-9);
+        let written = |quantity| row.value(quantity, Statistic::Mean).unwrap();
+        close(mean(&values(row, |r| r.ttft_ms)), written(Metric::Ttft), 1e-9);
         let gaps: f64 = values(row, |r| r.gaps.map(f64::from)).iter().sum();
         let sum: f64 = values(row, |r| r.gaps_sum_ms).iter().sum();
-        close(sum / gaps, written(Quantity::Itl), 1e-9);
+        close(sum / gaps, written(Metric::Itl), 1e-9);
         let tokens: u64 = row.requests.iter().filter_map(|r| r.output_tokens).sum();
         assert_eq!(tokens, 192);
         let e2e = values(row, |r| r.e2e_ms);
         match folder.starts_with("vllm") {
-            true => close(mean(&e2e), written(Quantity::E2e), 1e-9),
+            true => close(mean(&e2e), written(Metric::E2e), 1e-9),
             // SGLang's ends with the last line of the stream, of which the arrays say nothing.
             false => {
                 assert!(e2e.is_empty());
                 let last = mean(&values(row, |r| Some(r.ttft_ms? + r.gaps_sum_ms?)));
-                assert!((0.0..1.0).contains(&(written(Quantity::E2e) - last)));
+                assert!((0.0..1.0).contains(&(written(Metric::E2e) - last)));
             }
         }
     }
@@ -112,12 +111,12 @@ fn the_tools_are_later_than_the_server_and_by_what_is_said() {
         let row = &sheet.parts[0].rows[0];
         let truth = truth(folder, 12);
         let tokens: u64 = truth.iter().map(|(_, _, tokens)| tokens).sum();
-        assert_eq!(row.value(&Quantity::OutputTokens, Statistic::Value), Some(tokens as f64));
+        assert_eq!(row.value(Metric::OutputTokens, Statistic::Value), Some(tokens as f64));
         // From before the connection is opened to the tool's reading: later, and not by much.
         let first = mean(&truth.iter().map(|(first, _, _)| *first).collect::<Vec<_>>());
-        let late = row.value(&Quantity::Ttft, Statistic::Mean).unwrap() - first;
+        let late = row.value(Metric::Ttft, Statistic::Mean).unwrap() - first;
         assert!((0.0..15.0).contains(&late), "{folder}: TTFT {late} ms late");
-        let ttft = row.figure(&Quantity::Ttft, Statistic::Mean).unwrap();
+        let ttft = row.figure(Metric::Ttft, Statistic::Mean).unwrap();
         // Only the client that keeps its connections measures what we call TTFT.
         let kept = folder.contains("rust");
         assert_eq!(ttft.definition == Definition::Same, kept, "{folder}");
@@ -188,14 +187,14 @@ fn real_runs_with_failures_two_tokens_a_piece_and_no_counts() {
     ] {
         let sheet = import(&format!("{folder}/{file}")).unwrap();
         let row = &sheet.parts[0].rows[0];
-        let value = |quantity| row.value(&quantity, Statistic::Value);
+        let value = |quantity| row.value(quantity, Statistic::Value);
         // The server cut two of sixteen answers and refused two.
         let log = std::fs::read_to_string(data(&format!("{folder}/truth.jsonl"))).unwrap();
         let failed = log.lines().filter(|line| !line.contains("\"did\": \"ok\"")).count();
         assert_eq!(failed, 4);
         assert_eq!(row.requests.len(), 16);
-        assert_eq!(value(Quantity::RequestsOk), Some(12.0));
-        assert_eq!(value(Quantity::RequestsFailed), Some(4.0), "{folder}");
+        assert_eq!(value(Metric::RequestsOk), Some(12.0));
+        assert_eq!(value(Metric::RequestsFailed), Some(4.0), "{folder}");
         let bad: Vec<_> = row.requests.iter().filter(|request| request.error.is_some()).collect();
         assert_eq!(bad.len(), 4);
         for request in &bad {
@@ -210,9 +209,9 @@ fn real_runs_with_failures_two_tokens_a_piece_and_no_counts() {
         for request in good {
             assert_eq!((request.gaps, request.output_tokens), (Some(5), Some(12)));
         }
-        close(mean(&values(row, |r| r.ttft_ms)), value_of_mean(row, Quantity::Ttft), 1e-9);
-        let per_token = value_of_mean(row, Quantity::Itl) * 5.0 / 11.0;
-        let tpot = value_of_mean(row, Quantity::Tpot);
+        close(mean(&values(row, |r| r.ttft_ms)), value_of_mean(row, Metric::Ttft), 1e-9);
+        let per_token = value_of_mean(row, Metric::Itl) * 5.0 / 11.0;
+        let tpot = value_of_mean(row, Metric::Tpot);
         match folder.starts_with("vllm") {
             // The last piece ends the answer: the gaps are the whole time.
             true => close(per_token, tpot, 1e-9),
@@ -220,8 +219,8 @@ fn real_runs_with_failures_two_tokens_a_piece_and_no_counts() {
             false => assert!((0.0..0.6).contains(&(tpot - per_token)), "{tpot} {per_token}"),
         }
         // The field named as a rate of tokens counts pieces.
-        assert_eq!(value(Quantity::PeakOutputRate), Some(72.0));
-        assert_eq!(value(Quantity::OutputTokens), Some(144.0));
+        assert_eq!(value(Metric::PeakOutputRate), Some(72.0));
+        assert_eq!(value(Metric::OutputTokens), Some(144.0));
         let console = import(&format!("{folder}/console.txt")).unwrap();
         assert!(compare(&console.parts[0].rows[0], row) >= 20, "{folder}");
         let queued = values(row, |r| r.client_queue_ms);
@@ -229,8 +228,8 @@ fn real_runs_with_failures_two_tokens_a_piece_and_no_counts() {
     }
 }
 
-fn value_of_mean(row: &Row, quantity: Quantity) -> f64 {
-    row.value(&quantity, Statistic::Mean).expect("a mean")
+fn value_of_mean(row: &Row, quantity: Metric) -> f64 {
+    row.value(quantity, Statistic::Mean).expect("a mean")
 }
 
 /// A file of a hundred thousand rows would take twice the memory.

@@ -1,8 +1,9 @@
 //! A sheet that is stored as JSON reads back as the same sheet, bit for bit.
 
+use ifm_core::Metric;
 use ifm_core::Sheet;
 use ifm_core::sheet::{
-    Definition, Factors, Figure, Part, PartKind, Place, Quantity, Remark, RemarkKind, Row, RowRole,
+    Definition, Factors, Figure, Part, PartKind, Place, Remark, RemarkKind, Row, RowRole,
     SheetRequest, Source, Statistic, StdKind, Unit,
 };
 use proptest::collection::vec;
@@ -20,12 +21,12 @@ fn number() -> impl Strategy<Value = f64> {
     POSITIVE | NEGATIVE | NORMAL | SUBNORMAL | ZERO
 }
 
-fn quantity() -> impl Strategy<Value = Quantity> {
+fn quantity() -> impl Strategy<Value = Metric> {
     prop_oneof![
-        Just(Quantity::Ttft),
-        Just(Quantity::OutputRate),
-        Just(Quantity::PeakInFlight),
-        any::<String>().prop_map(Quantity::Other),
+        Just(Metric::Ttft),
+        Just(Metric::OutputRate),
+        Just(Metric::PeakInFlight),
+        any::<String>().prop_map(Metric::other),
     ]
 }
 

@@ -2,8 +2,9 @@
 //! same table as Markdown, CSV and HTML; flat JSON; and tables that are no results.
 
 use super::import_text;
+use ifm_core::Metric;
 use ifm_core::Sheet;
-use ifm_core::sheet::{PartKind, Quantity, RemarkKind, Row, Statistic, Unit, key};
+use ifm_core::sheet::{PartKind, RemarkKind, Row, Statistic, Unit, key};
 use ifm_interop::ImportError;
 
 fn rows(name: &str, text: &str) -> Vec<Row> {
@@ -12,9 +13,9 @@ fn rows(name: &str, text: &str) -> Vec<Row> {
 }
 
 /// Values of a quantity and the factors of their rows.
-fn values(rows: &[Row], quantity: &Quantity) -> Vec<f64> {
+fn values(rows: &[Row], quantity: Metric) -> Vec<f64> {
     let figures = rows.iter().flat_map(|row| &row.figures);
-    figures.filter(|f| f.quantity == *quantity).filter_map(|f| f.value).collect()
+    figures.filter(|f| f.quantity == quantity).filter_map(|f| f.value).collect()
 }
 
 fn refused(name: &str, text: &str) -> ImportError {
@@ -50,12 +51,12 @@ fn marks_next_to_numbers_cost_no_number() {
     let sheet = import_text("marked.md", &text).unwrap();
     let rows = &sheet.parts[0].rows;
     for row in &rows[..cells.len()] {
-        assert_eq!(row.value(&Quantity::OutputRate, Statistic::Value), Some(86.1), "{row:?}");
+        assert_eq!(row.value(Metric::OutputRate, Statistic::Value), Some(86.1), "{row:?}");
     }
     let range = &rows[cells.len()];
-    assert_eq!(range.value(&Quantity::OutputRate, Statistic::Min), Some(330.0));
-    assert_eq!(range.value(&Quantity::OutputRate, Statistic::Max), Some(359.0));
-    let scaled = rows[cells.len() + 1].figure(&Quantity::OutputRate, Statistic::Value).unwrap();
+    assert_eq!(range.value(Metric::OutputRate, Statistic::Min), Some(330.0));
+    assert_eq!(range.value(Metric::OutputRate, Statistic::Max), Some(359.0));
+    let scaled = rows[cells.len() + 1].figure(Metric::OutputRate, Statistic::Value).unwrap();
     assert_eq!((scaled.value, scaled.rounding()), (Some(1200.0), Some(50.0)));
     assert!(rows[cells.len() + 2].figures.is_empty() && rows[cells.len() + 3].figures.is_empty());
     let told = |word: &str| sheet.remarks.iter().any(|remark| remark.text.contains(word));
@@ -84,8 +85,8 @@ fn warns_once_where_many_cells_of_a_column_are_no_numbers() {
 #[test]
 fn decimal_commas_are_read_where_the_table_shows_them() {
     let found = rows("x.csv", "Users;TTFT (ms);Output tok/s\n1;86,1;1.234,5\n8;1.250;640,5\n");
-    assert_eq!(values(&found, &Quantity::Ttft), [86.1, 1250.0]);
-    assert_eq!(values(&found, &Quantity::OutputRate), [1234.5, 640.5]);
+    assert_eq!(values(&found, Metric::Ttft), [86.1, 1250.0]);
+    assert_eq!(values(&found, Metric::OutputRate), [1234.5, 640.5]);
 }
 
 #[test]
@@ -100,16 +101,16 @@ fn heads_and_rows_may_be_tests_of_llama_bench() {
     assert_eq!(sheet.parts[0].kind, PartKind::Engine);
     let rows = &sheet.parts[0].rows;
     assert_eq!(rows.len(), 5);
-    assert_eq!(rows[0].value(&Quantity::PrefillRate, Statistic::Mean), Some(1180.5));
+    assert_eq!(rows[0].value(Metric::PrefillRate, Statistic::Mean), Some(1180.5));
     let deviation = rows[0].figures.iter().find(|f| matches!(f.statistic, Statistic::Std(_)));
     assert_eq!(deviation.and_then(|figure| figure.value), Some(7.3));
     assert_eq!(rows[0].factors.get(key::INPUT_TOKENS), Some("512"));
     assert_eq!(rows[0].factors.get(key::MODEL), Some("model-7B Q4_K_M"));
-    let params = rows[0].figure(&Quantity::Parameters, Statistic::Value).unwrap();
+    let params = rows[0].figure(Metric::Parameters, Statistic::Value).unwrap();
     assert_eq!((params.value, &params.unit), (Some(6.74), &Unit::Billion));
-    assert_eq!(rows[1].value(&Quantity::DecodeRate, Statistic::Value), Some(51.4));
+    assert_eq!(rows[1].value(Metric::DecodeRate, Statistic::Value), Some(51.4));
     assert_eq!(rows[1].factors.get(key::OUTPUT_TOKENS), Some("128"));
-    assert_eq!(rows[4].value(&Quantity::PrefillRate, Statistic::Value), Some(612.5));
+    assert_eq!(rows[4].value(Metric::PrefillRate, Statistic::Value), Some(612.5));
     assert_eq!(rows[4].factors.get(key::DEPTH_TOKENS), Some("4096"));
 
     let turned = self::rows(
@@ -117,12 +118,12 @@ fn heads_and_rows_may_be_tests_of_llama_bench() {
         "| Model | Metric | Card A | Card B | Δ |\n|---|---|---|---|---|\n\
          | m-7B | pp512 | 1,074 | 1,598 ✅ | -33% |\n| m-7B | tg128 | 47.3 | 55.9 | -15% |\n",
     );
-    assert_eq!(values(&turned, &Quantity::PrefillRate), [1074.0, 1598.0]);
-    assert_eq!(values(&turned, &Quantity::DecodeRate), [47.3, 55.9]);
+    assert_eq!(values(&turned, Metric::PrefillRate), [1074.0, 1598.0]);
+    assert_eq!(values(&turned, Metric::DecodeRate), [47.3, 55.9]);
     assert_eq!(turned[1].factors.get(key::CONDITION), Some("Card B"));
     let single =
         self::rows("s.md", "| test | speed (t/s) |\n|---|---|\n| pp512 | 10 |\n| tg128 | 5 |\n");
-    assert_eq!(values(&single, &Quantity::DecodeRate), [5.0]);
+    assert_eq!(values(&single, Metric::DecodeRate), [5.0]);
 }
 
 #[test]
@@ -133,9 +134,9 @@ fn a_caption_names_the_quantity_of_a_table() {
          | GPU | 8B Q4_K_M | 8B F16 | 70B Q4_K_M |\n|---|---|---|---|\n\
          | Card A 24GB | 120.5 | 50.2 | OOM |\n| Card B 48GB | 118.0 | **44.9** | 16.8 |\n",
     );
-    assert_eq!(values(&gpus, &Quantity::DecodeRate), [120.5, 50.2, 118.0, 44.9, 16.8]);
+    assert_eq!(values(&gpus, Metric::DecodeRate), [120.5, 50.2, 118.0, 44.9, 16.8]);
     let last = gpus.last().unwrap();
-    assert_eq!(last.value(&Quantity::DecodeRate, Statistic::Mean), Some(16.8));
+    assert_eq!(last.value(Metric::DecodeRate, Statistic::Mean), Some(16.8));
     assert_eq!(last.factors.get(key::GPU), Some("Card B 48GB"));
     assert_eq!(last.factors.get(key::MODEL), Some("70B Q4_K_M"));
     assert_eq!(last.factors.get(key::QUANTIZATION), Some("Q4_K_M"));
@@ -148,8 +149,8 @@ fn a_caption_names_the_quantity_of_a_table() {
          | a | org/m-70b | 0.21 | 0.36 |\n| b | org/m-70b | - | 1.1 |\n",
     );
     assert_eq!(statistics.len(), 2);
-    assert_eq!(statistics[0].value(&Quantity::Ttft, Statistic::Median), Some(210.0));
-    assert_eq!(statistics[1].value(&Quantity::Ttft, Statistic::Percentile(95.0)), Some(1100.0));
+    assert_eq!(statistics[0].value(Metric::Ttft, Statistic::Median), Some(210.0));
+    assert_eq!(statistics[1].value(Metric::Ttft, Statistic::Percentile(95.0)), Some(1100.0));
     assert_eq!(statistics[1].figures.len(), 1);
 
     let engines = rows(
@@ -157,8 +158,8 @@ fn a_caption_names_the_quantity_of_a_table() {
         "### m-7b\n\n**Performance Metrics:** (unit: Tokens / second)\n\n\
          | Engine | float16 | int8 |\n|---|---|---|\n| [vllm](/x/) | 84.9 ± 0.3 | - |\n| x | 22.4 | 10.5 |\n",
     );
-    let rate = Quantity::Other("token throughput".to_owned());
-    assert_eq!(engines[0].value(&rate, Statistic::Mean), Some(84.9));
+    let rate = Metric::other("token throughput");
+    assert_eq!(engines[0].value(rate, Statistic::Mean), Some(84.9));
     assert_eq!(engines[0].factors.get(key::ENGINE), Some("vllm"));
     assert_eq!(engines.len(), 3);
 }
@@ -220,8 +221,8 @@ fn spans_of_html_are_heads_and_cells_of_each_column() {
          <tr><th>p50</th><th>p99</th></tr>\n</thead>\n<tr><td>1</td><td><b>41</b></td><td>&lt; 90</td></tr>\n\
          <tr><td>8</td><td>88&nbsp;<sup>2</sup></td><td>190</td></tr>\n</table>\n",
     );
-    assert_eq!(values(&found, &Quantity::Ttft), [41.0, 88.0, 190.0]);
-    assert_eq!(found[1].value(&Quantity::Ttft, Statistic::Percentile(99.0)), Some(190.0));
+    assert_eq!(values(&found, Metric::Ttft), [41.0, 88.0, 190.0]);
+    assert_eq!(found[1].value(Metric::Ttft, Statistic::Percentile(99.0)), Some(190.0));
     assert_eq!(found[1].factors.get(key::CONCURRENCY), Some("8"));
 }
 
@@ -259,9 +260,9 @@ fn flat_json_is_read_by_its_keys_in_every_layout() {
     ] {
         let found = rows("result", text);
         let row = found.last().unwrap();
-        assert_eq!(row.value(&Quantity::Ttft, Statistic::Median), Some(350.0), "{text}");
-        assert_eq!(row.value(&Quantity::Tpot, Statistic::Percentile(99.0)), Some(62.0), "{text}");
-        assert_eq!(row.value(&Quantity::Duration, Statistic::Value), Some(48200.0), "{text}");
+        assert_eq!(row.value(Metric::Ttft, Statistic::Median), Some(350.0), "{text}");
+        assert_eq!(row.value(Metric::Tpot, Statistic::Percentile(99.0)), Some(62.0), "{text}");
+        assert_eq!(row.value(Metric::Duration, Statistic::Value), Some(48200.0), "{text}");
         assert_eq!(row.factors.get(key::CONCURRENCY), Some("16"), "{text}");
         assert_eq!(row.factors.get(key::MODEL), Some("org/model-7b"), "{text}");
     }
@@ -288,7 +289,7 @@ fn json_and_tables_that_are_not_known_are_no_prose() {
 fn a_log_that_begins_with_json_keeps_its_blocks() {
     let console = std::fs::read_to_string(super::data("vllm-serve-0.33/console.txt")).unwrap();
     let found = rows("log.txt", &format!("{{\"event\": \"start\", \"seed\": 1}}\n{console}"));
-    assert!(!values(&found, &Quantity::Ttft).is_empty());
+    assert!(!values(&found, Metric::Ttft).is_empty());
 }
 
 #[test]

@@ -9,15 +9,16 @@ use super::Ask;
 use super::pattern::Field;
 use super::process::{End, ProcessStats};
 use super::progress::Mark;
-use ifm_analysis::telemetry::{
-    Drawn, EnergyMethod, LostReadings, PoweredBy, gpu_memory_last, gpu_memory_peak,
-};
+use ifm_core::Metric;
 use ifm_core::sheet::{
-    Definition, Factors, Figure, Part, PartKind, Place, Quantity, Remark, RemarkKind, Row, RowRole,
-    Source, Statistic, Unit, key,
+    Definition, Factors, Figure, Part, PartKind, Place, Remark, RemarkKind, Row, RowRole, Source,
+    Statistic, Unit, key,
 };
 use ifm_core::words::counted;
 use ifm_core::{Series, Sheet};
+use ifm_metrics::telemetry::{
+    Drawn, EnergyMethod, LostReadings, PoweredBy, gpu_memory_last, gpu_memory_peak,
+};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 
@@ -95,7 +96,7 @@ fn row(
     let mut row = Row::new(RowRole::Measured, place);
     let figures = figures(ask, lived, (series, origin_ns));
     let (kept, left): (Vec<Figure>, Vec<Figure>) =
-        figures.into_iter().partition(|figure| counts(lived.end, &figure.quantity));
+        figures.into_iter().partition(|figure| counts(lived.end, figure.quantity));
     row.figures = kept;
     if lived.end.code() != 0 {
         row.factors.set(key::ENDED, ended(lived.end));
@@ -138,17 +139,17 @@ fn ended(end: End) -> String {
 }
 
 /// Whether a figure of a run that ended so says what the command does.
-fn counts(end: End, quantity: &Quantity) -> bool {
+fn counts(end: End, quantity: Metric) -> bool {
     match end {
         End::Code(0) => true,
         End::Code(_) | End::Signal(_) => false,
         End::TimedOut | End::Interrupted | End::Terminated => matches!(
             quantity,
-            Quantity::StepRate
-                | Quantity::TotalRate
-                | Quantity::Power
-                | Quantity::Memory
-                | Quantity::HostMemory
+            Metric::StepRate
+                | Metric::TotalRate
+                | Metric::Power
+                | Metric::Memory
+                | Metric::HostMemory
         ),
     }
 }
@@ -156,14 +157,14 @@ fn counts(end: End, quantity: &Quantity) -> bool {
 fn figures(ask: &Ask, lived: &ProcessStats, (series, origin_ns): (&[Series], u64)) -> Vec<Figure> {
     let span = (lived.span_ns.0 - origin_ns, lived.span_ns.1.saturating_sub(origin_ns));
     let seconds = span.1.saturating_sub(span.0) as f64 / 1e9;
-    let other = |name: &str| Quantity::Other(name.to_owned());
+    let other = |name: &str| Metric::other(name);
     let mut figures = Vec::new();
     let mut add = |quantity, value: Option<f64>, unit, definition| {
         let figure = |value| Figure::new(quantity, Statistic::Value, value, unit);
         figures.extend(value.map(|value| figure(value).defined(definition)));
     };
     let same = || Definition::Same;
-    add(Quantity::Duration, Some(seconds), Unit::S, same());
+    add(Metric::Duration, Some(seconds), Unit::S, same());
     let (user_s, system_s) = (lived.cpu_ns.0 as f64 / 1e9, lived.cpu_ns.1 as f64 / 1e9);
     add(other("processor time, user"), Some(user_s), Unit::S, same());
     add(other("processor time, system"), Some(system_s), Unit::S, same());
@@ -172,19 +173,19 @@ fn figures(ask: &Ask, lived: &ProcessStats, (series, origin_ns): (&[Series], u64
     let host = sampled.max(lived.largest);
     let is_whole = lived.memory.has_whole && sampled >= lived.largest;
     let meant = if is_whole { Definition::Different(WHOLE.to_owned()) } else { same() };
-    add(Quantity::HostMemory, host.map(|bytes| bytes as f64), Unit::Bytes, meant);
+    add(Metric::HostMemory, host.map(|bytes| bytes as f64), Unit::Bytes, meant);
     let on_gpus = Definition::Different(GPU_MEMORY.to_owned());
-    add(Quantity::Memory, gpu_memory_peak(series, around(series, span)), Unit::Bytes, on_gpus);
+    add(Metric::Memory, gpu_memory_peak(series, around(series, span)), Unit::Bytes, on_gpus);
     if let Some(drawn) = Drawn::within(series, span) {
         let meant = Definition::Different(drawn_by(&drawn).to_owned());
-        add(Quantity::Energy, Some(drawn.joules), Unit::J, meant.clone());
-        add(Quantity::Power, Some(drawn.joules / seconds), Unit::W, meant);
+        add(Metric::Energy, Some(drawn.joules), Unit::J, meant.clone());
+        add(Metric::Power, Some(drawn.joules / seconds), Unit::W, meant);
     }
     let rates = lived.heard.progress.rates(ask.skip_steps, ask.tokens_per_step);
     add(other("steps"), rates.steps, Unit::Count, same());
-    add(Quantity::StepRate, rates.steps_per_s, Unit::PerS, same());
-    add(Quantity::TotalTokens, rates.tokens, Unit::Count, same());
-    add(Quantity::TotalRate, rates.tokens_per_s, Unit::PerS, same());
+    add(Metric::StepRate, rates.steps_per_s, Unit::PerS, same());
+    add(Metric::TotalTokens, rates.tokens, Unit::Count, same());
+    add(Metric::TotalRate, rates.tokens_per_s, Unit::PerS, same());
     add(other("rated time"), rates.window_s, Unit::S, same());
     let losses = lived.heard.progress.losses;
     add(other("first loss"), losses.map(|(first, _)| first), Unit::One, same());

@@ -7,7 +7,7 @@ use super::line::{self, speed_words};
 use super::view::{LevelView, Percentiles, Row, Speed, Stage, View};
 use super::words;
 use crate::view::LevelCount;
-use ifm_analysis::slo::VerdictState;
+use ifm_metrics::slo::VerdictState;
 use ratatui::Frame;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Alignment, Constraint, Layout, Rect};

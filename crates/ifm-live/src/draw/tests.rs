@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::view::{Point, RunFacts, RunLeft};
-use ifm_analysis::level::{GapLabel, MediaRates};
+use ifm_metrics::level::{GapLabel, MediaRates};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use std::sync::Arc;

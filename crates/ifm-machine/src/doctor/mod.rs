@@ -2,7 +2,7 @@
 //!
 //! A check reads facts that were collected before, so that tests can show any of them a synthetic machine.
 //! What is not reported is unknown, and nothing is concluded from it. Not here: reading the machine
-//! (`machine`), and what a run found out about its own client (`ifm-analysis`).
+//! (`machine`), and what a run found out about its own client (`ifm-metrics`).
 
 mod check;
 mod document;

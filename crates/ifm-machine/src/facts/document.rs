@@ -1,8 +1,8 @@
 //! Facts as a JSON document and as text.
 
-use ifm_analysis::machine::{Part, told_of};
 use ifm_core::regular::read_named_text;
 use ifm_core::{Facts, Setting};
+use ifm_metrics::machine::{Part, told_of};
 use ifm_report::TerminalStyle;
 use ifm_terminal::exit::Failure;
 use serde::{Deserialize, Serialize};

@@ -2,7 +2,7 @@
 //! were created elsewhere.
 //!
 //! Not here: what the facts are (`ifm-core`), their sources (`ifm-telemetry`), and their text
-//! (`ifm-analysis`).
+//! (`ifm-metrics`).
 
 mod document;
 mod process;

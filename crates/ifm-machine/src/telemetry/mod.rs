@@ -4,14 +4,14 @@
 //! A low-priority thread reads everything once a second. It also reads before and after each level,
 //! so that counters can be assigned to levels. If a source fails, the run continues without its
 //! values. Not here: the content of pages and devices (`ifm-telemetry`), and what follows from it
-//! (`ifm-analysis`).
+//! (`ifm-metrics`).
 
 mod ask;
 mod sources;
 
 pub use ask::{MeteredServer, MetricsAsk, PowerAsk, TelemetryAsk};
 
-use ifm_core::series::Quantity;
+use ifm_core::series::Signal;
 use ifm_core::{RequestRecord, Series};
 use ifm_telemetry::Recorder;
 use ifm_terminal::streams::{say, warn};
@@ -88,13 +88,13 @@ pub fn ended(records: &[RequestRecord]) -> Counted {
 
 impl State {
     fn counted(&self) -> Counted {
-        let last = |quantity: Quantity| {
+        let last = |quantity: Signal| {
             let mut all = self.recorder.series().iter();
             all.find(|series| series.name == quantity.word())?.value.last().copied()
         };
         Counted {
-            requests: last(Quantity::ServerRequests),
-            output_tokens: last(Quantity::ServerOutputTokens),
+            requests: last(Signal::ServerRequests),
+            output_tokens: last(Signal::ServerOutputTokens),
         }
     }
 

@@ -1,7 +1,7 @@
 //! All telemetry sources of a run: found once, read repeatedly.
 
 use super::ask::{MeteredServer, MetricsAsk, PowerAsk, TelemetryAsk};
-use ifm_core::series::Quantity;
+use ifm_core::series::Signal;
 use ifm_probe::server::PageReader;
 use ifm_telemetry::drm::Cards;
 use ifm_telemetry::engine::{self, ENGINES, Engine};
@@ -149,7 +149,7 @@ impl Sources {
         }
         readings.extend(self.devices.iter_mut().flat_map(|device| device.read()));
         readings
-            .extend(self.stated_w.map(|watts| Reading::new(STATED, Quantity::StatedPower, watts)));
+            .extend(self.stated_w.map(|watts| Reading::new(STATED, Signal::StatedPower, watts)));
         readings
     }
 }

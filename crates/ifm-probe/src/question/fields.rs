@@ -1,7 +1,7 @@
 //! Which fields of usual requests the server rejects: over all requests of the probe.
 
 use super::{Finding, Grade, Inquiry, Section};
-use ifm_analysis::warning::rejection_sentence;
+use ifm_metrics::warning::rejection_sentence;
 use serde_json::json;
 
 /// Reports the rejected fields so far. Fields with their own question have separate findings.

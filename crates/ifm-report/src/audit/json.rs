@@ -1,7 +1,7 @@
 //! An audit for programs: one JSON document.
 
 use crate::json::{SCHEMA_VERSION, objects, text};
-use ifm_analysis::audit::{Audit, Evidence, Finding, Level, Looked, RuleResult, Spot};
+use ifm_rules::audit::{Audit, Evidence, Finding, Level, Looked, RuleResult, Spot};
 use serde::Serialize;
 
 /// The audit as one JSON document; ends with a line break.

@@ -1,7 +1,7 @@
 //! An audit as Markdown.
 
 use super::{at_least, closing, spots};
-use ifm_analysis::audit::{Audit, Level};
+use ifm_rules::audit::{Audit, Level};
 
 /// Findings of at least `level` as a table; ends with a line break.
 pub fn audit_markdown(audit: &Audit, level: Level) -> String {

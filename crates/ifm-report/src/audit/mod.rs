@@ -1,6 +1,6 @@
 //! An audit to text, JSON and Markdown.
 //!
-//! What is not here: the findings, which come from [`ifm_analysis::audit`].
+//! What is not here: the findings, which come from [`ifm_rules::audit`].
 
 mod json;
 mod markdown;
@@ -13,8 +13,8 @@ pub use terminal::audit_terminal;
 pub(crate) use terminal::blind;
 pub use text::{AuditText, FindingText, audit_text};
 
-use ifm_analysis::audit::{Audit, Finding, Level, Looked, Spot};
 use ifm_core::words::counted;
+use ifm_rules::audit::{Audit, Finding, Level, Looked, Spot};
 
 /// Findings of at least a level.
 pub(crate) fn at_least(audit: &Audit, level: Level) -> Vec<&Finding> {
@@ -61,18 +61,17 @@ pub(crate) fn spots(finding: &Finding) -> String {
 mod tests {
     use super::*;
     use crate::TerminalStyle;
-    use ifm_analysis::audit::{Subject, audit};
+    use ifm_core::Metric;
     use ifm_core::Sheet;
-    use ifm_core::sheet::{
-        Figure, Part, PartKind, Place, Quantity, Row, RowRole, Source, Statistic, Unit,
-    };
+    use ifm_core::sheet::{Figure, Part, PartKind, Place, Row, RowRole, Source, Statistic, Unit};
+    use ifm_rules::audit::{Subject, audit};
 
     fn found() -> Audit {
         let mut row = Row::new(RowRole::Measured, Place::line(7));
         for (quantity, value) in [
-            (Quantity::InputTokens, 100.0),
-            (Quantity::OutputTokens, 50.0),
-            (Quantity::TotalTokens, 170.0),
+            (Metric::InputTokens, 100.0),
+            (Metric::OutputTokens, 50.0),
+            (Metric::TotalTokens, 170.0),
         ] {
             row.figures.push(Figure::new(quantity, Statistic::Value, value, Unit::Count));
         }

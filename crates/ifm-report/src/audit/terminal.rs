@@ -3,8 +3,8 @@
 use super::{at_least, closing, spots};
 use crate::TerminalStyle;
 use crate::terminal::{Color, wrap};
-use ifm_analysis::audit::{Audit, Level, Looked};
 use ifm_core::words::counted;
+use ifm_rules::audit::{Audit, Level, Looked};
 
 /// Findings of at least `level`, strongest first, and what could not be looked at; ends with a line
 /// break.

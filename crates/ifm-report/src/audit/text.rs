@@ -3,7 +3,7 @@
 //! What is not here: layout.
 
 use super::{at_least, spots};
-use ifm_analysis::audit::{Audit, Level};
+use ifm_rules::audit::{Audit, Level};
 
 /// One finding in words.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,14 +33,14 @@ pub struct AuditText {
 
 /// The text of an audit.
 pub fn audit_text(audit: &Audit) -> AuditText {
-    let finding = |finding: &ifm_analysis::audit::Finding| FindingText {
+    let finding = |finding: &ifm_rules::audit::Finding| FindingText {
         level: finding.level,
         rule: finding.rule,
         text: crate::format::paragraph(&finding.text),
         spots: spots(finding),
         remedy: finding.remedy.as_deref().map(crate::format::paragraph),
     };
-    let is_silent = |looked: &ifm_analysis::audit::Looked| matches!(looked, ifm_analysis::audit::Looked::Found(found) if found.is_empty());
+    let is_silent = |looked: &ifm_rules::audit::Looked| matches!(looked, ifm_rules::audit::Looked::Found(found) if found.is_empty());
     AuditText {
         findings: at_least(audit, Level::Hint).into_iter().map(finding).collect(),
         closing: super::closing(audit),

@@ -1,10 +1,10 @@
 //! In what two sides differ, in words: a line for each kind of difference.
 //!
-//! Not here: the differences themselves, which `ifm-analysis` finds.
+//! Not here: the differences themselves, which `ifm-compare` finds.
 
 use crate::format::plain;
-use ifm_analysis::comparison::difference::{CLIENT_TIMING, NONE, NOT_GIVEN, NOTHING};
-use ifm_analysis::comparison::{Difference, DifferenceKind};
+use ifm_compare::comparison::difference::{CLIENT_TIMING, NONE, NOT_GIVEN, NOTHING};
+use ifm_compare::comparison::{Difference, DifferenceKind};
 
 /// Things that are the same are named up to this number.
 const SAME_NAMED: usize = 8;

@@ -4,11 +4,11 @@
 
 use super::words;
 use crate::format::plain;
-use ifm_analysis::comparison::{COPIES, Comparison, Measure, Pair, Row, Verdict};
-use ifm_analysis::stat::Estimate;
+use ifm_compare::comparison::{COPIES, Comparison, Measure, Pair, Row, Verdict};
 use ifm_core::Metric;
 use ifm_core::order::Order as _;
 use ifm_core::words::counted;
+use ifm_metrics::stat::Estimate;
 
 /// Most measures in the sentence.
 const MEASURES_MAX: usize = 3;
@@ -145,7 +145,7 @@ fn between(from: &str, to: &str) -> String {
 mod tests {
     use super::*;
     use crate::testing::{compared, noisy, settings, side};
-    use ifm_analysis::comparison::compare;
+    use ifm_compare::comparison::compare;
 
     #[test]
     fn only_decided_rows_are_in_the_sentence() {
@@ -182,7 +182,7 @@ mod tests {
     fn a_prediction_is_above_or_below_measured() {
         let measures = Measure::DEFAULT;
         let measured = noisy(1, &[(4, 10.0)]);
-        let mut computed = ifm_analysis::testing::predicted(noisy(2, &[(4, 5.0)]));
+        let mut computed = ifm_metrics::testing::predicted(noisy(2, &[(4, 5.0)]));
         computed.manifest.run_id = "8812cafe".to_owned();
         let sides = [side("real", &measured, &measures), side("sim", &computed, &measures)];
         let [real, sim] = &sides;

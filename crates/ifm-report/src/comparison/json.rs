@@ -5,13 +5,13 @@
 
 use super::words::capacity_unit;
 use crate::json::{Object, SCHEMA_VERSION};
-use ifm_analysis::comparison::{
+use ifm_compare::comparison::{
     Apart, Capacity, CapacityPair, Cell, Comparison, Condition, Difference, Pair, RepeatedPrompt,
     Row, SideHead, SpeedUp, Unit, Verdict,
 };
-use ifm_analysis::level::Load;
-use ifm_analysis::slo;
-use ifm_analysis::stat::Estimate;
+use ifm_metrics::level::Load;
+use ifm_metrics::slo;
+use ifm_metrics::stat::Estimate;
 use serde_json::{Value, json};
 
 const NS_PER_S: f64 = 1e9;
@@ -129,6 +129,10 @@ pub(crate) fn unit(unit: Unit) -> (&'static str, f64) {
         Unit::Share => ("share", 1.0),
         Unit::Bytes => ("bytes", 1.0),
         Unit::J => ("J", 1.0),
+        Unit::W => ("W", 1.0),
+        Unit::BytesPerS => ("bytes/s", 1.0),
+        Unit::FlopPerS => ("FLOP/s", 1.0),
+        Unit::Usd => ("USD", 1.0),
         Unit::Plain => ("number", 1.0),
     }
 }

@@ -7,7 +7,7 @@ use super::words;
 use crate::format::ABSENT;
 use crate::markdown::escape;
 use crate::words::target;
-use ifm_analysis::comparison::{Comparison, Difference, Pair, Row, Verdict};
+use ifm_compare::comparison::{Comparison, Difference, Pair, Row, Verdict};
 
 /// The comparison as Markdown; ends with a line break.
 pub fn comparison_markdown(comparison: &Comparison) -> String {
@@ -60,7 +60,7 @@ fn table(comparison: &Comparison, pair: &Pair) -> String {
 
 fn cells(row: &Row, is_inter_event: bool) -> [String; 6] {
     let unit = row.measure.unit();
-    let side = |cell: Option<ifm_analysis::comparison::Cell>| {
+    let side = |cell: Option<ifm_compare::comparison::Cell>| {
         cell.map_or_else(|| ABSENT.to_owned(), |cell| words::cell(unit, &cell))
     };
     let sign = match row.verdict {

@@ -1,6 +1,6 @@
 //! Comparisons and rankings to text, JSON and Markdown.
 //!
-//! What is not here: the numbers, which come from [`ifm_analysis::comparison`].
+//! What is not here: the numbers, which come from [`ifm_compare::comparison`].
 
 mod difference_words;
 pub(crate) mod headline;

@@ -9,8 +9,8 @@ use crate::format::{ABSENT, number, percent};
 use crate::json::{Object, SCHEMA_VERSION};
 use crate::markdown::escape;
 use crate::terminal::Color;
-use ifm_analysis::comparison::contrast::SHARE_POINTS_MIN;
-use ifm_analysis::comparison::{DifferenceKind, Doubt, Ranked, Ranking, Undecided};
+use ifm_compare::comparison::contrast::SHARE_POINTS_MIN;
+use ifm_compare::comparison::{DifferenceKind, Doubt, Ranked, Ranking, Undecided};
 use serde_json::{Value, json};
 
 /// Undecided pairs that are explained one by one, at most.

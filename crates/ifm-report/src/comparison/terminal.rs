@@ -8,7 +8,7 @@ use crate::TerminalStyle;
 use crate::format::{ABSENT, plain};
 use crate::terminal::{Color, wrap};
 use crate::words::target;
-use ifm_analysis::comparison::{Cell, Comparison, Difference, DifferenceKind, Pair, Row, Verdict};
+use ifm_compare::comparison::{Cell, Comparison, Difference, DifferenceKind, Pair, Row, Verdict};
 
 /// Most characters of the label of a side.
 const LABEL_MAX: usize = 16;

@@ -1,16 +1,16 @@
 //! A comparison as text by the cell, before layout, with the sides next to each other.
 //!
-//! What is not here: layout, and numbers, which come from [`ifm_analysis::comparison`].
+//! What is not here: layout, and numbers, which come from [`ifm_compare::comparison`].
 
 use super::headline::headline;
 use super::words;
 use crate::format::{ABSENT, plain};
 use crate::words::target;
-use ifm_analysis::comparison::{
+use ifm_compare::comparison::{
     Comparison, Condition, Difference, DifferenceKind, Measure, Pair, Verdict,
 };
-use ifm_analysis::level::Load;
 use ifm_core::order::Order as _;
+use ifm_metrics::level::Load;
 
 /// A comparison with its sides next to each other.
 #[derive(Debug, Clone, PartialEq)]

@@ -6,21 +6,22 @@ pub(crate) use super::difference_words::{differences, kind, sides};
 
 use crate::format::{ABSENT, number, percent, plain, span};
 use crate::model::load_words;
-use ifm_analysis::comparison::contrast::{SHARE_POINTS_MIN, rounded_up};
-use ifm_analysis::comparison::{
+use ifm_compare::comparison::contrast::{SHARE_POINTS_MIN, rounded_up};
+use ifm_compare::comparison::{
     Apart, Basis, Capacity, CapacityPair, CapacityState, Cell, Comparison, Condition, Doubt,
     Measure, Metric, Over, Pair, RepeatedPrompt, Row, Shortage, SpeedUp, Unit, Verdict,
 };
-use ifm_analysis::level::Load;
-use ifm_analysis::stat::Estimate;
-use ifm_analysis::{Severity, Warning};
 use ifm_core::words::counted;
+use ifm_metrics::level::Load;
+use ifm_metrics::stat::Estimate;
+use ifm_metrics::{Severity, Warning};
 
 const NS_PER_MS: f64 = 1e6;
 const NS_PER_S: f64 = 1e9;
 const BYTES_PER_MB: f64 = 1e6;
 /// Decimal gigabytes, as most people write memory.
 const BYTES_PER_GB: f64 = 1e9;
+const FLOP_PER_TFLOP: f64 = 1e12;
 const J_PER_KJ: f64 = 1e3;
 /// From here on a time is written in seconds.
 const SECONDS_FROM_NS: f64 = 999.5e6;
@@ -66,6 +67,10 @@ fn written(unit: Unit, value: f64) -> (f64, &'static str) {
         Unit::Bytes => (BYTES_PER_MB, "MB"),
         Unit::J if size >= J_PER_KJ => (J_PER_KJ, "kJ"),
         Unit::J => (1.0, "J"),
+        Unit::W => (1.0, "W"),
+        Unit::BytesPerS => (BYTES_PER_GB, "GB/s"),
+        Unit::FlopPerS => (FLOP_PER_TFLOP, "TFLOP/s"),
+        Unit::Usd => (1.0, "USD"),
         Unit::TokPerS
         | Unit::ReqPerS
         | Unit::StepPerS
@@ -84,6 +89,10 @@ pub(crate) fn axis_unit(unit: Unit) -> (f64, &'static str) {
         Unit::Share => (1e-2, "%"),
         Unit::Bytes => (BYTES_PER_GB, "GB"),
         Unit::J => (1.0, "J"),
+        Unit::W => (1.0, "W"),
+        Unit::BytesPerS => (BYTES_PER_GB, "GB/s"),
+        Unit::FlopPerS => (FLOP_PER_TFLOP, "TFLOP/s"),
+        Unit::Usd => (1.0, "USD"),
         Unit::TokPerS => (1.0, "tok/s"),
         Unit::ReqPerS => (1.0, "req/s"),
         Unit::StepPerS => (1.0, "steps/s"),
@@ -245,6 +254,9 @@ fn brief(doubt: &Doubt) -> String {
     let short = |n: &u64, of: &str, needed: &u64| format!("{n}{of}, {needed} needed");
     match doubt {
         Doubt::Short(Shortage::Values { n, needed }) => format!("n={}", short(n, "", needed)),
+        Doubt::Short(Shortage::Bounds { p, n, needed }) => {
+            format!("n={} for an interval of P{p}", short(n, "", needed))
+        }
         Doubt::Short(Shortage::Dependent { n, needed }) => {
             format!("n≈{}", short(n, "", needed))
         }

@@ -5,7 +5,7 @@
 
 use super::{found, limit, loud, name, repeat, tally, verdict};
 use crate::comparison::words;
-use ifm_analysis::gate::{GateResult, GateRow, GateState};
+use ifm_compare::gate::{GateResult, GateRow, GateState};
 
 /// How to treat inconclusive thresholds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

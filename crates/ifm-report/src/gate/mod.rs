@@ -1,6 +1,6 @@
 //! Gates to text, JSON, Markdown and JUnit, and the thresholds file to begin with.
 //!
-//! What is not here: verdicts, which come from [`ifm_analysis::gate`], and exit codes.
+//! What is not here: verdicts, which come from [`ifm_compare::gate`], and exit codes.
 
 mod junit;
 mod template;
@@ -17,10 +17,10 @@ use crate::format::{ABSENT, command_line, number, percent};
 use crate::json::{Object, SCHEMA_VERSION};
 use crate::markdown::escape;
 use crate::terminal::{Color, wrap};
-use ifm_analysis::Severity;
-use ifm_analysis::comparison::{Measure, Unit};
-use ifm_analysis::gate::{Bound, GateResult, GateRow, GateState, GateStretch, Limit, Threshold};
+use ifm_compare::comparison::{Measure, Unit};
+use ifm_compare::gate::{Bound, GateResult, GateRow, GateState, GateStretch, Limit, Threshold};
 use ifm_core::words::counted;
+use ifm_metrics::Severity;
 use serde_json::{Value, json};
 
 /// A threshold and its load, `ITL p99 at 64 users`.
@@ -71,8 +71,8 @@ fn limit_value(measure: Measure, limit: Limit) -> String {
             | Unit::MegapixelPerS
             | Unit::Plain,
         ) => number(value),
-        (Limit::Value(value), unit @ (Unit::Bytes | Unit::J)) => words::value(unit, value),
         (Limit::Value(share), Unit::Share) => format!("{} %", short(share * 100.0)),
+        (Limit::Value(value), unit) => words::value(unit, value),
         (Limit::Change(change), _) => {
             let sign = if change < 0.0 { "−" } else { "+" };
             let of = if measure.is_share() { "points" } else { "%" };
@@ -236,8 +236,8 @@ pub fn gate_terminal(result: &GateResult, undecided: Undecided, style: &Terminal
 }
 
 /// What run and baseline differ in that may explain a change.
-fn loud(result: &GateResult) -> Vec<ifm_analysis::comparison::Difference> {
-    let kind = ifm_analysis::comparison::DifferenceKind::Warning;
+fn loud(result: &GateResult) -> Vec<ifm_compare::comparison::Difference> {
+    let kind = ifm_compare::comparison::DifferenceKind::Warning;
     result.differences.iter().filter(|found| found.kind >= kind).cloned().collect()
 }
 

@@ -1,13 +1,13 @@
 //! A thresholds file to begin with, made from a run and full of comments.
 //!
 //! What is not here: the choice of thresholds, which comes from
-//! [`suggest`](ifm_analysis::gate::suggest).
+//! [`suggest`](ifm_compare::gate::suggest).
 
 use super::short;
 use crate::comparison::words;
 use crate::format::plain;
-use ifm_analysis::comparison::Unit;
-use ifm_analysis::gate::{Bound, Limit, Suggestion, Suggestions};
+use ifm_compare::comparison::Unit;
+use ifm_compare::gate::{Bound, Limit, Suggestion, Suggestions};
 
 const HEAD: &str = "\
 # A name is METRIC@LOAD: ttft, ttfat, itl, tpot, e2e or tok_s_user with .p50,
@@ -60,7 +60,7 @@ fn line(suggestion: &Suggestion) -> String {
         (Limit::Value(ns), Unit::Ns) => format!("{}ms", short(ns / 1e6)),
         (Limit::Value(share), Unit::Share) => format!("{}%", short(share * 100.0)),
         (Limit::Value(value), _) => short(value),
-        (Limit::Band, _) => ifm_analysis::gate::BAND.to_owned(),
+        (Limit::Band, _) => ifm_compare::gate::BAND.to_owned(),
         (Limit::Change(change), _) => format!("{:+}%", change * 100.0),
     };
     let found = words::bounds(unit, &suggestion.cell);

@@ -3,11 +3,11 @@
 use super::words;
 use crate::comparison::words as compared;
 use crate::format::plain;
-use ifm_analysis::comparison::Verdict;
-use ifm_analysis::history::{History, Series, Standing};
 use ifm_chart::{
     Axis, Cartesian, Chart, Form, GREY, Guide, Mark, Point, Scale, Series as Drawn, Tone, Weight,
 };
+use ifm_compare::comparison::Verdict;
+use ifm_compare::history::{History, Series, Standing};
 
 /// The chart of a series.
 pub(super) fn chart(history: &History, series: &Series) -> Chart {
@@ -32,7 +32,7 @@ pub(super) fn chart(history: &History, series: &Series) -> Chart {
         let mean = |x: f64| Point::at(x, stretch.mean / per);
         drawn.push(Drawn::reference("mean", ends.map(mean)).weighing(Weight::Faint));
     }
-    let point = |(place, point): (usize, &ifm_analysis::history::Point)| {
+    let point = |(place, point): (usize, &ifm_compare::history::Point)| {
         let text = compared::bounds(series.measure.unit(), &point.cell);
         let named = words::told(history, series, place);
         let standing = match point.standing {

@@ -2,7 +2,7 @@
 
 use super::words;
 use crate::comparison::unit_json;
-use ifm_analysis::history::History;
+use ifm_compare::history::History;
 use ifm_core::delimited::csv_cell;
 
 const HEAD: &str = "cell,at,metric,unit,run,name,at_utc,tags,value,low,high,standing,stretch\n";

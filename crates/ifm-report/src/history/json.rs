@@ -2,10 +2,10 @@
 
 use crate::comparison::unit_json;
 use crate::json::{SCHEMA_VERSION, known, objects, text};
-use ifm_analysis::comparison::{Condition, Difference, Doubt};
-use ifm_analysis::history::{Change, History, Point, RunHead, Series, Stretch};
-use ifm_analysis::level::Load;
-use ifm_analysis::stat::Estimate;
+use ifm_compare::comparison::{Condition, Difference, Doubt};
+use ifm_compare::history::{Change, History, Point, RunHead, Series, Stretch};
+use ifm_metrics::level::Load;
+use ifm_metrics::stat::Estimate;
 use std::collections::BTreeMap;
 
 /// The history as one JSON document; ends with a line break.

@@ -1,6 +1,6 @@
 //! Histories as a page, as JSON and as CSV.
 //!
-//! What is not here: what is found in them (`ifm_analysis::history`), and how a page is drawn.
+//! What is not here: what is found in them (`ifm_compare::history`), and how a page is drawn.
 
 mod chart;
 mod csv;

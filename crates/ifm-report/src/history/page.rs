@@ -4,8 +4,8 @@ use super::{chart, words};
 use crate::comparison::words as compared;
 use crate::format::{ABSENT, percent, plain};
 use crate::page::{Block, Cell, Columns, Figure, Head, Page, Section, Table, Tile, sign};
-use ifm_analysis::comparison::Verdict;
-use ifm_analysis::history::{Change, History, Series, SeriesState, Standing};
+use ifm_compare::comparison::Verdict;
+use ifm_compare::history::{Change, History, Series, SeriesState, Standing};
 use ifm_core::order::Order as _;
 use ifm_core::words::counted;
 

@@ -2,10 +2,10 @@
 
 use crate::comparison::words;
 use crate::format::{number, percent, plain};
-use ifm_analysis::comparison::{Difference, Verdict};
-use ifm_analysis::history::{Change, ChangeKind, History, RunHead, Series, SeriesState};
-use ifm_analysis::insight::Tone;
+use ifm_compare::comparison::{Difference, Verdict};
+use ifm_compare::history::{Change, ChangeKind, History, RunHead, Series, SeriesState};
 use ifm_core::words::counted;
+use ifm_rules::insight::Tone;
 
 /// Reasons that are named in one line.
 const REASONS_NAMED: usize = 6;

@@ -4,11 +4,11 @@ use super::load::{
     Between, LoadNumber, NS_PER_S, State, Term, between, number_of, rate_of, users_of,
 };
 use super::objects;
-use ifm_analysis::answer::{self, UsersState};
-use ifm_analysis::level::Load;
-use ifm_analysis::slo;
-use ifm_analysis::telemetry::tokens_per_kwh;
 use ifm_core::spec::SloSpec;
+use ifm_metrics::answer::{self, UsersState};
+use ifm_metrics::level::Load;
+use ifm_metrics::slo;
+use ifm_metrics::telemetry::tokens_per_kwh;
 
 fn numbers(loads: &[Load]) -> Vec<LoadNumber> {
     loads.iter().map(|load| number_of(*load)).collect()

@@ -6,8 +6,8 @@ use super::load::{rate_of, users_of};
 use super::{SCHEMA_VERSION, known, known_object, objects, text};
 use crate::ReportModel;
 use crate::words::DEFINITIONS;
-use ifm_analysis::stat::quantile::PERCENTILE_RULE;
 use ifm_core::{RunState, Setting, ToolInfo};
+use ifm_metrics::stat::quantile::PERCENTILE_RULE;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
@@ -104,7 +104,7 @@ objects! {
     }
 
     /// A check of the finished run.
-    Check of check: &ifm_analysis::CheckResult {
+    Check of check: &ifm_metrics::CheckResult {
         /// Id.
         id: &'static str = check.id,
         /// What it examines.
@@ -116,7 +116,7 @@ objects! {
     }
 
     /// What a check found.
-    Warning of warning: &ifm_analysis::Warning {
+    Warning of warning: &ifm_metrics::Warning {
         /// Id of the check.
         check: &'static str = warning.check,
         /// How much it matters.

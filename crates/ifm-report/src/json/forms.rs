@@ -2,8 +2,8 @@
 
 use super::objects;
 use super::part::Part;
-use ifm_analysis::level;
-use ifm_analysis::stat::Estimate;
+use ifm_metrics::level;
+use ifm_metrics::stat::Estimate;
 
 /// Seconds in a nanosecond.
 const S: f64 = 1e-9;

@@ -9,12 +9,12 @@ use super::metrics::LevelMetrics;
 use super::objects;
 use super::part::Part;
 use super::session::Sessions;
-use ifm_analysis::level::{self, GapLabel};
-use ifm_analysis::stat::Estimate;
-use ifm_analysis::telemetry::{self, tokens_per_kwh};
-use ifm_analysis::{LevelSummary, Repeated, goodput, speculation};
 use ifm_core::LevelEnd;
 use ifm_core::Metric;
+use ifm_metrics::level::{self, GapLabel};
+use ifm_metrics::stat::Estimate;
+use ifm_metrics::telemetry::{self, tokens_per_kwh};
+use ifm_metrics::{LevelSummary, Repeated, goodput, speculation};
 use std::collections::BTreeMap;
 
 objects! {
@@ -139,6 +139,8 @@ objects! {
         latency_with: Latencies = (&wave.latencies_with).into(),
         /// The latency target, compared with all of them.
         verdict_with: Verdict = (&wave.verdict_with).into(),
+        /// Goodput of the requests that the verdict is of, without the first wave.
+        goodput_without: Option<Goodput> = wave.goodput_without.as_ref().map(Goodput::from),
     }
 
     /// Answers inside the target.

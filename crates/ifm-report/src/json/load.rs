@@ -1,11 +1,11 @@
 //! What many objects have: distributions, figures over repeats, loads and terms of a target.
 
 use super::objects;
-use ifm_analysis::level::{CountSources, Load};
-use ifm_analysis::repeats;
-use ifm_analysis::slo::{self, VerdictState};
-use ifm_analysis::stat;
 use ifm_core::spec::Asked;
+use ifm_metrics::level::{CountSources, Load};
+use ifm_metrics::repeats;
+use ifm_metrics::slo::{self, VerdictState};
+use ifm_metrics::stat;
 use serde::Serialize;
 use std::collections::BTreeMap;
 

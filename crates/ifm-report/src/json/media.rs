@@ -2,8 +2,8 @@
 
 use super::load::{Distribution, S, seconds, sources};
 use super::objects;
-use ifm_analysis::level;
 use ifm_core::SentMedia;
+use ifm_metrics::level;
 use std::collections::BTreeMap;
 
 /// A sum of something that a request may lack: absent if zero.

@@ -3,10 +3,10 @@
 //! Not here: what has no row there, such as counts and labels.
 
 use super::load::Distribution;
-use ifm_analysis::RequestMetrics;
-use ifm_analysis::level::Latencies;
 use ifm_core::metric::MetricUnit;
 use ifm_core::{Metric, RequestRecord};
+use ifm_metrics::RequestMetrics;
+use ifm_metrics::level::Latencies;
 use std::collections::BTreeMap;
 
 const NS_PER_S: f64 = 1e9;
@@ -20,7 +20,7 @@ pub(super) struct LevelMetrics(BTreeMap<String, Distribution>);
 
 impl From<&Latencies> for LevelMetrics {
     fn from(latencies: &Latencies) -> LevelMetrics {
-        let field = |found: &ifm_analysis::level::MetricValues| {
+        let field = |found: &ifm_metrics::level::MetricValues| {
             let estimated = if found.is_estimated { ESTIMATED } else { "" };
             let scale = if found.metric.unit() == MetricUnit::Ns { NS_PER_S } else { 1.0 };
             let name = format!("{}{estimated}", found.metric.key("s")?);

@@ -2,7 +2,7 @@
 
 use super::load::{Distribution, seconds};
 use super::objects;
-use ifm_analysis::level;
+use ifm_metrics::level;
 
 objects! {
     /// Some of the requests of a level.

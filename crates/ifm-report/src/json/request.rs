@@ -3,9 +3,9 @@
 use super::media::RequestMedia;
 use super::metrics::LineMetrics;
 use super::{known, objects};
-use ifm_analysis::RequestMetrics;
-use ifm_analysis::tpot::TpotAbsence;
 use ifm_core::{Counted, RequestRecord};
+use ifm_metrics::RequestMetrics;
+use ifm_metrics::tpot::TpotAbsence;
 
 const NS_PER_MS: f64 = 1e6;
 
@@ -217,8 +217,8 @@ objects! {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ifm_analysis::testing::{failed, request};
     use ifm_core::CountSource;
+    use ifm_metrics::testing::{failed, request};
     use serde_json::Value;
 
     fn parsed(record: &RequestRecord) -> Value {

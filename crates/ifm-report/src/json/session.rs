@@ -2,7 +2,7 @@
 
 use super::load::{Distribution, seconds};
 use super::{known, objects};
-use ifm_analysis::level::{Session, SessionsSummary};
+use ifm_metrics::level::{Session, SessionsSummary};
 use std::collections::BTreeMap;
 
 const NS_PER_S: f64 = 1e9;

@@ -5,12 +5,12 @@ use crate::format::{meant, plain};
 use crate::model::{ReportModel, workload_parts};
 use crate::page::{Check, Page, Remark, Tile, Trust};
 use crate::words::tally;
-use ifm_analysis::audit::{Audit, Finding, Level, Looked};
-use ifm_analysis::insight::{Bands, Insight, Meant, Tone, Topic};
-use ifm_analysis::level::Load;
-use ifm_analysis::survey::{Curve, Reading, Survey};
 use ifm_chart::{Axis, Point, Scale, Series};
 use ifm_core::words::counted;
+use ifm_metrics::level::Load;
+use ifm_results::{Curve, Results, Stat};
+use ifm_rules::audit::{Audit, Finding, Level, Looked};
+use ifm_rules::insight::{Bands, Insight, Meant, Tone, Topic};
 
 /// Workloads and servers that are named; of more the number is given.
 const NAMED_MAX: usize = 2;
@@ -86,24 +86,24 @@ pub(super) fn measured(runs: &[ReportModel]) -> Vec<String> {
 /// sentences. Without a title the things of this factor name it.
 pub(super) fn page(
     subject: &Subject,
-    (kind, survey): (&'static str, &Survey),
+    (kind, results): (&'static str, &Results),
     insights: &[Insight],
     (factor, nothing): (&str, &str),
 ) -> Page {
-    let names = survey.values(factor);
+    let names = results.values(factor);
     let title = match (subject.title, names.as_slice()) {
         (Some(title), _) => plain(title),
         (None, [only]) => plain(only),
         (None, []) => nothing.to_owned(),
         (None, [first, rest @ ..]) => format!("{} and {} more", plain(first), rest.len()),
     };
-    let (facts, remarks) = (sources(survey), summary(insights));
+    let (facts, remarks) = (sources(results), summary(insights));
     Page { kind, title, facts, trust: subject.audit.map(trust), remarks, ..Page::default() }
 }
 
 /// A page that says why there is nothing to compare.
 pub(super) fn nothing(subject: &Subject, kind: &'static str, why: &str) -> Page {
-    let page = page(subject, (kind, subject.question.survey), &[], ("", "Measurements"));
+    let page = page(subject, (kind, subject.question.results), &[], ("", "Measurements"));
     Page { banners: vec![why.to_owned()], ..page }
 }
 
@@ -221,7 +221,7 @@ pub(crate) fn value_axis(name: &str, unit: &str, series: &[Series]) -> Axis {
 }
 
 /// A reading as a point of a chart.
-pub(super) fn point(x: f64, reading: &Reading, how: Meant) -> Point {
+pub(super) fn point(x: f64, reading: &Stat, how: Meant) -> Point {
     Point::at(x, reading.value)
         .between(reading.low, reading.high)
         .trusted(reading.is_enough)
@@ -257,10 +257,10 @@ pub(crate) fn ends(series: &[Series], unit: &str) -> String {
     series.iter().take(LINES_MAX).filter_map(end).collect::<Vec<_>>().join(" ")
 }
 
-/// The tools and documents that a survey was made from, in words.
-pub(super) fn sources(survey: &Survey) -> Vec<String> {
+/// The tools and documents that results were made from, in words.
+pub(super) fn sources(results: &Results) -> Vec<String> {
     let mut found: Vec<(String, u64)> = Vec::new();
-    for origin in &survey.origins {
+    for origin in &results.sources {
         let tool = origin.tool.as_ref().map(|tool| {
             let version = origin.tool_version.as_deref().unwrap_or("");
             format!(" ({})", format!("{tool} {version}").trim())

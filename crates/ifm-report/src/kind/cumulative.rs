@@ -7,12 +7,13 @@ use super::target;
 use crate::ReportModel;
 use crate::format::{meant, percent, span};
 use crate::page::Figure;
-use ifm_analysis::insight::Meant;
-use ifm_analysis::stat::Cumulative;
-use ifm_analysis::survey::{Pooled, Reading};
 use ifm_chart::{Axis, Cartesian, Chart, Form, Guide, Mark, Plot, Point, Scale, Series, Tone};
-use ifm_core::sheet::{Quantity, Statistic};
+use ifm_core::Metric;
+use ifm_core::sheet::Statistic;
 use ifm_core::spec::{SloSpec, SloTerm};
+use ifm_metrics::stat::Cumulative;
+use ifm_results::{Pooled, Stat};
+use ifm_rules::insight::Meant;
 
 const NS_PER_MS: f64 = 1e6;
 const PERCENT: f64 = 100.0;
@@ -98,23 +99,23 @@ fn description(drawn: &Drawn) -> String {
 fn said(latency: Latency, cell: &Pooled, is_own: bool) -> String {
     let at = |p: f64| {
         let first = cell.first()?;
-        let found = first.reading(&quantity(latency, is_own), Statistic::percentile(p))?;
+        let found = first.reading(quantity(latency, is_own), Statistic::percentile(p))?;
         Some(format!("{} % within {}", meant(p, Meant::Load), meant(found.value, Meant::Ms)))
     };
     TOLD.into_iter().filter_map(at).collect::<Vec<_>>().join(", ")
 }
 
 /// What is drawn: of our own runs, which have it, the mean gap of each request.
-fn quantity(latency: Latency, is_own: bool) -> Quantity {
+fn quantity(latency: Latency, is_own: bool) -> Metric {
     match latency {
-        Latency::Ttft => Quantity::Ttft,
-        Latency::Gap if is_own => Quantity::Tpot,
-        Latency::Gap => Quantity::Itl,
+        Latency::Ttft => Metric::Ttft,
+        Latency::Gap if is_own => Metric::Tpot,
+        Latency::Gap => Metric::Itl,
     }
 }
 
 /// The text under the chart.
-fn caption(chart: &Chart, has_repeats: bool) -> String {
+fn caption(chart: &Chart, has_repeats: bool, runs: &[ReportModel]) -> String {
     let Plot::Cartesian(plot) = &chart.plot else { return String::new() };
     let of = if has_repeats { " Of several repeats, the first." } else { "" };
     match plot.series.iter().any(|series| series.form == Form::Dots) {
@@ -122,7 +123,14 @@ fn caption(chart: &Chart, has_repeats: bool) -> String {
             "Only percentiles are stated: each is a point, and the values between them are \
              unknown.{of}"
         ),
-        false => format!("Every complete answer counts once.{of}"),
+        false => {
+            let mut levels = runs.iter().flat_map(|run| &run.summary.levels);
+            let but = match levels.any(|level| level.first_wave.is_some()) {
+                true => ", without each user's first, as in the table",
+                false => "",
+            };
+            format!("Every complete answer counts once{but}.{of}")
+        }
     }
 }
 
@@ -154,7 +162,7 @@ fn time_axis(name: &str, series: &[Series]) -> Axis {
 fn of_run(runs: &[ReportModel], latency: Latency, cell: &Pooled) -> Option<Vec<Point>> {
     let first = cell.first()?;
     let level = first.place.pointer.as_deref()?.strip_prefix("/levels/")?.parse::<u16>().ok()?;
-    let run = runs.get(first.origin)?;
+    let run = runs.get(first.source)?;
     let of_level = run.cumulative.iter().find(|of| of.level == level)?;
     steps(match latency {
         Latency::Ttft => of_level.ttft_ns.as_ref()?,
@@ -177,7 +185,7 @@ fn steps(found: &Cumulative) -> Option<Vec<Point>> {
 fn stated(latency: Latency, cell: &Pooled) -> Vec<Point> {
     let quantity = quantity(latency, false);
     let place = |p: f64| {
-        let found: Reading = cell.reading(&quantity, Statistic::percentile(p))?;
+        let found: Stat = cell.reading(quantity, Statistic::percentile(p))?;
         let text = format!("p{p} {}", meant(found.value, Meant::Ms));
         let at = Point::at(found.value, p).trusted(found.is_enough).told(text);
         Some(Point { label: Some(format!("p{p}")), ..at })
@@ -192,7 +200,7 @@ pub(super) fn figures(of: (&[ReportModel], &SloSpec), all: &[Of]) -> Vec<Figure>
         .into_iter()
         .filter_map(|latency| chart(of, latency, all))
         .map(|chart| {
-            let under = caption(&chart, has_repeats);
+            let under = caption(&chart, has_repeats, of.0);
             Figure::alone(chart).captioned(under)
         })
         .collect()

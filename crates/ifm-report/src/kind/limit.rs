@@ -1,14 +1,14 @@
 //! What the machine allows at most, as a line to read measurements against.
 //!
 //! Not here: the arithmetic (`ifm-roofline`), and which machine and model a measurement ran on
-//! (`ifm-analysis`).
+//! (`ifm-metrics`).
 
 use crate::format::{meant, paragraph};
-use ifm_analysis::insight::{Meant, Question, setup_of, step_limit, step_users};
-use ifm_analysis::level::Load;
-use ifm_analysis::survey::Pooled;
 use ifm_chart::{Dash, Point, Series, Weight};
 use ifm_core::order::Order as _;
+use ifm_metrics::level::Load;
+use ifm_results::Pooled;
+use ifm_rules::insight::{Meant, Question, setup_of, step_limit, step_users};
 
 const MS_PER_S: f64 = 1e3;
 

@@ -1,7 +1,7 @@
 //! The kinds of report: each makes a page of what was measured.
 //!
 //! One folder or file per kind, one line in `KINDS`. A kind decides sections, charts and tables;
-//! numbers come from the survey, sentences from the insights. Not here: how a page is drawn.
+//! numbers come from the results, sentences from the insights. Not here: how a page is drawn.
 
 mod answers;
 pub(crate) mod common;
@@ -24,9 +24,9 @@ pub use note::kernel_overview;
 
 use crate::ReportModel;
 use crate::page::Page;
-use ifm_analysis::audit::Audit;
-use ifm_analysis::insight::{Insight, Question};
 use ifm_core::Sheet;
+use ifm_rules::audit::Audit;
+use ifm_rules::insight::{Insight, Question};
 
 /// What a report is about.
 #[derive(Debug)]

@@ -66,10 +66,10 @@ fn words(remark: &Remark) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ifm_analysis::insight::Question;
-    use ifm_analysis::survey::Survey;
     use ifm_core::Sheet;
     use ifm_core::sheet::{Place, Source};
+    use ifm_results::Results;
+    use ifm_rules::insight::Question;
 
     fn section_of(remarks: &[(RemarkKind, &str)]) -> Option<Section> {
         section_of_format("text", remarks)
@@ -85,8 +85,8 @@ mod tests {
             Source { name: "a.txt".to_owned(), format: format.to_owned(), ..Source::default() };
         let remarks = remarks.iter().map(remark).collect();
         let sheets = [Sheet { source, parts: Vec::new(), remarks }];
-        let survey = Survey::default();
-        let question = Question::new(&survey);
+        let results = Results::default();
+        let question = Question::new(&results);
         let (runs, insights) = (&[], &[]);
         section(&Subject { runs, sheets: &sheets, question, insights, audit: None, title: None })
     }

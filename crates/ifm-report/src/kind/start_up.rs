@@ -3,7 +3,7 @@
 use super::Subject;
 use crate::format::{ABSENT, plain, time};
 use crate::page::{Block, Cell, Columns, Head, Section};
-use ifm_analysis::starts::{Starts, Until, starts};
+use ifm_compare::starts::{Starts, Until, starts};
 
 const MS_PER_S: f64 = 1e3;
 

@@ -4,10 +4,10 @@
 //! points beyond it are hollow.
 
 use crate::format::limit;
-use ifm_analysis::survey::Curve;
 use ifm_chart::{Guide, Series, Tone};
 use ifm_core::sheet::Statistic;
 use ifm_core::spec::{SloSpec, SloTerm};
+use ifm_results::Curve;
 
 /// The terms about a metric (`ttft`, `itl`) whose percentile is this statistic.
 pub(super) fn terms<'s>(
@@ -73,8 +73,8 @@ pub(super) const HOLLOW: &str = "Hollow: beyond the limit, or too few samples.";
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ifm_analysis::slo;
     use ifm_chart::Point;
+    use ifm_metrics::slo;
 
     #[test]
     fn a_limit_belongs_to_its_percentile() {

@@ -3,38 +3,38 @@
 use super::{Kind, Subject};
 use crate::ReportModel;
 use crate::page::Page;
-use ifm_analysis::comparison::SurveyEvidence;
-use ifm_analysis::insight::{Question, insights};
-use ifm_analysis::survey::{Origin, Point, Survey};
+use ifm_compare::comparison::ResultsEvidence;
 use ifm_core::Sheet;
+use ifm_results::{Point, Results, Source};
+use ifm_rules::insight::{Question, insights};
 
 /// What a page is made of.
 #[derive(Default)]
-pub(crate) struct Results<'a> {
+pub(crate) struct Shown<'a> {
     pub runs: &'a [ReportModel],
     pub sheets: &'a [Sheet],
     /// Points in addition to the points of runs and sheets.
-    pub points: Survey,
+    pub points: Results,
     /// The word of a kind; without one it is recognised.
     pub kind: Option<&'static str>,
     /// Whether the page knows what the checks say of the sheets.
     pub is_audited: bool,
 }
 
-impl Results<'_> {
+impl Shown<'_> {
     /// The word of the kind, and its page after what is asked.
     pub fn draw(self, ask: impl FnOnce(&mut Question)) -> (&'static str, Page) {
-        let Results { runs, sheets, points: mut survey, kind, is_audited } = self;
+        let Shown { runs, sheets, points: mut results, kind, is_audited } = self;
         for run in runs {
-            survey.extend(Survey::of_run(&run.manifest, &run.summary));
+            results.extend(Results::of_run(&run.manifest, &run.summary));
         }
-        survey.extend(Survey::of_sheets(sheets));
-        let survey = survey.with_sides(&[]);
-        let evidence = SurveyEvidence::new(runs.iter().map(|run| run.evidence.clone()), sheets);
-        let mut question = Question { evidence: &evidence, ..Question::new(&survey) };
+        results.extend(Results::of_sheets(sheets));
+        let results = results.with_sides(&[]);
+        let evidence = ResultsEvidence::new(runs.iter().map(|run| run.evidence.clone()), sheets);
+        let mut question = Question { evidence: &evidence, ..Question::new(&results) };
         ask(&mut question);
         let insights = insights(&question);
-        let audit = ifm_analysis::audit::audit(&ifm_analysis::audit::Subject::new(sheets));
+        let audit = ifm_rules::audit::audit(&ifm_rules::audit::Subject::new(sheets));
         let audit = is_audited.then_some(&audit);
         let subject = Subject { runs, sheets, question, insights: &insights, audit, title: None };
         let kind = match kind {
@@ -47,6 +47,6 @@ impl Results<'_> {
 }
 
 /// Points of one document.
-pub(crate) fn survey(name: &str, points: Vec<Point>) -> Survey {
-    Survey { origins: vec![Origin::of_document(name)], points }
+pub(crate) fn results(name: &str, points: Vec<Point>) -> Results {
+    Results { sources: vec![Source::of_document(name)], points }
 }

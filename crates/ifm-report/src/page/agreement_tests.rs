@@ -2,8 +2,8 @@
 
 use super::{Block, Page, json};
 use crate::format::{bytes, count, meant, number, span, whole};
-use ifm_analysis::insight::Meant;
 use ifm_chart::{Plot, rounded};
+use ifm_rules::insight::Meant;
 use std::collections::BTreeSet;
 
 /// Ways in which a number may be meant.

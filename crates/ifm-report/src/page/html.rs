@@ -7,8 +7,8 @@
 use super::{Block, Cell, Check, Figure, Page, Remark, Section, Table, Tile, Trust, sign};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use ifm_analysis::insight::Tone;
 use ifm_chart::{Chart, Theme};
+use ifm_rules::insight::Tone;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use sha2::{Digest, Sha256};
 use std::sync::LazyLock;

@@ -2,7 +2,7 @@
 
 use super::{Block, Cell, Chart, Figure, Page, Remark, Section, Sheet, Table};
 use crate::json::text;
-use ifm_analysis::insight::Tone;
+use ifm_rules::insight::Tone;
 use serde::Serialize;
 
 /// Version of the document.

@@ -21,9 +21,9 @@ pub use table::{Cell, Column, Columns, Head, Table};
 pub use terminal::{table_terminal, terminal};
 
 use crate::format::sentence;
-use ifm_analysis::insight::{Insight, Meant, Tone, Topic};
 use ifm_chart::Theme;
 pub use ifm_chart::{Chart, ChartError};
+use ifm_rules::insight::{Insight, Meant, Tone, Topic};
 
 /// A report before it is bytes.
 #[derive(Debug, Clone, Default)]

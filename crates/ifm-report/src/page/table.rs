@@ -1,7 +1,7 @@
 //! Tables of a page.
 
 use crate::format::ABSENT;
-use ifm_analysis::insight::Tone;
+use ifm_rules::insight::Tone;
 use std::borrow::Borrow;
 
 /// A table.

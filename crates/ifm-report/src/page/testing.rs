@@ -1,9 +1,9 @@
 //! A page with one of everything.
 
 use super::{Block, Cell, Check, Figure, Head, Page, Remark, Section, Table, Tile, Trust};
-use ifm_analysis::insight::{Insight, Tone, Topic};
-use ifm_analysis::say;
 use ifm_chart::{Axis, Cartesian, Chart, Plot, Point, Scale, Series};
+use ifm_results::say;
+use ifm_rules::insight::{Insight, Tone, Topic};
 
 /// One insight: 2.35 times and 41 ms.
 fn insight(tone: Tone) -> Insight {

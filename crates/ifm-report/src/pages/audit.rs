@@ -5,10 +5,10 @@ use crate::audit::{at_least, blind, closing, spots};
 use crate::format::{paragraph, plain};
 use crate::kind::common;
 use crate::page::{Block, Cell, Columns, Figure, Head, Page, Section, Table, Tile};
-use ifm_analysis::audit::{Audit, Finding, Level};
-use ifm_analysis::insight::Tone;
 use ifm_chart::{Axis, Cartesian, Chart, Form, GREY, Point, Series};
 use ifm_core::words::counted;
+use ifm_rules::audit::{Audit, Finding, Level};
+use ifm_rules::insight::Tone;
 
 /// Documents that the title names.
 const NAMED_MAX: usize = 2;

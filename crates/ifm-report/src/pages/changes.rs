@@ -5,8 +5,8 @@ use super::look;
 use crate::comparison::words;
 use crate::format::{percent, plain};
 use crate::page::{Figure, slug};
-use ifm_analysis::comparison::{Comparison, Condition, Pair, Row, Verdict};
 use ifm_chart::{Along, Axis, Cartesian, Chart, Form, Guide, Point, Scale, Series, Tone};
+use ifm_compare::comparison::{Comparison, Condition, Pair, Row, Verdict};
 
 /// Changes from this factor on are drawn as factors on a logarithmic axis: in percent they would
 /// flatten the others.

@@ -8,9 +8,9 @@ use crate::comparison::{unit_json, words};
 use crate::format::{ABSENT, plain};
 use crate::page::{Block, Cell, Columns, Head, Page, Remark, Section, Table, Tile};
 use crate::words::target;
-use ifm_analysis::comparison::{self, Comparison, Condition, Pair, Row, SideHead, Verdict};
-use ifm_analysis::insight::Tone;
+use ifm_compare::comparison::{self, Comparison, Condition, Pair, Row, SideHead, Verdict};
 use ifm_core::words::counted;
+use ifm_rules::insight::Tone;
 
 /// Tiles that fit next to each other.
 const TILES_MAX: usize = 4;

@@ -5,10 +5,10 @@ use crate::comparison::words;
 use crate::format::plain;
 use crate::kind::common::{LINES_MAX, axis_of, ends, value_axis};
 use crate::page::{Figure, slug};
-use ifm_analysis::comparison::{Cell, Comparison, Condition, Measure, Metric, Row, Unit};
-use ifm_analysis::level::Load;
 use ifm_chart::{Axis, Cartesian, Chart, Dash, Form, Point, Series};
+use ifm_compare::comparison::{Cell, Comparison, Condition, Measure, Metric, Row, Unit};
 use ifm_core::order::Order as _;
+use ifm_metrics::level::Load;
 
 /// Metrics that a reader asks for first.
 const FIRST: [Metric; 5] =
@@ -68,7 +68,7 @@ pub(super) fn figures(comparison: &Comparison) -> Vec<Figure> {
             metrics.push(measure.metric);
         }
     }
-    let place = |metric: &Metric| FIRST.iter().position(|first| first == metric);
+    let place = |metric: &Metric| FIRST.iter().position(|first| *first == *metric);
     let mut first: Vec<Metric> =
         metrics.iter().copied().filter(|one| place(one).is_some()).collect();
     first.order_by_key(place);
@@ -106,7 +106,7 @@ fn figure(
     is_inter_event: bool,
 ) -> Option<Figure> {
     let first = *measures.first()?;
-    let metric = Measure { over: ifm_analysis::comparison::Over::Value, ..first };
+    let metric = Measure { over: ifm_compare::comparison::Over::Value, ..first };
     let name = words::measure(metric, is_inter_event);
     let largest = sides
         .iter()

@@ -8,15 +8,15 @@ use crate::gate::{
     Undecided, found, limit, name, repeat, single_run, state, stretches, tally, verdict,
 };
 use crate::page::{Block, Cell, Columns, Figure, Head, Page, Section, Table, Tile};
-use ifm_analysis::Severity;
-use ifm_analysis::comparison::{self, SideHead};
-use ifm_analysis::gate::{Bound, GateResult, GateRow, GateState, Limit};
-use ifm_analysis::insight::Tone;
-use ifm_analysis::stat::Estimate;
 use ifm_chart::{
     Along, Axis, Cartesian, Chart, Form, GREY, Guide, Mark, Point, Series, Tone as Color,
 };
+use ifm_compare::comparison::{self, SideHead};
+use ifm_compare::gate::{Bound, GateResult, GateRow, GateState, Limit};
 use ifm_core::words::counted;
+use ifm_metrics::Severity;
+use ifm_metrics::stat::Estimate;
+use ifm_rules::insight::Tone;
 
 /// Thresholds that the answer names.
 const NAMED_MAX: usize = 3;

@@ -20,9 +20,9 @@ pub use ranking::ranking_page;
 
 use crate::format::command_line;
 use crate::page::{Block, Remark, Section};
-use ifm_analysis::comparison::Verdict;
-use ifm_analysis::insight::{Tone, Topic};
 use ifm_chart::{GREY, Mark};
+use ifm_compare::comparison::Verdict;
+use ifm_rules::insight::{Tone, Topic};
 
 /// Colors from the palette: green and orange, which differ for every color vision.
 const GREEN: u8 = 2;

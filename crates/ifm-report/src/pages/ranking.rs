@@ -6,10 +6,10 @@ use crate::comparison::ranking::{cells, doubts, of_runs, rule, title};
 use crate::comparison::{unit_json, words};
 use crate::format::plain;
 use crate::page::{Block, Cell, Columns, Figure, Head, Page, Section, Table, Tile, slug};
-use ifm_analysis::comparison::{Difference, Ranked, Ranking, SideHead};
-use ifm_analysis::insight::Tone;
 use ifm_chart::{Axis, Cartesian, Chart, Form, Point, Scale, Series};
+use ifm_compare::comparison::{Difference, Ranked, Ranking, SideHead};
 use ifm_core::words::counted;
+use ifm_rules::insight::Tone;
 
 /// Sides that the title names.
 const NAMED_MAX: usize = 3;

@@ -5,9 +5,9 @@ use super::{provenance, written_by};
 use crate::comparison::words;
 use crate::format::{ABSENT, command_line, plain};
 use crate::page::{Block, Check, Columns, Section, Trust};
-use ifm_analysis::comparison::{Condition, Difference, DifferenceKind, SideHead};
-use ifm_analysis::insight::Tone;
+use ifm_compare::comparison::{Condition, Difference, DifferenceKind, SideHead};
 use ifm_core::words::counted;
+use ifm_rules::insight::Tone;
 
 /// Names of the model, by fact of a run and by setting of a document.
 const MODEL: &[&str] = &["model"];

@@ -6,7 +6,7 @@
 use super::{TerminalStyle, wrap};
 use crate::model::level_load_words;
 use crate::{forms, media, parts, sound, ttft_parts, words};
-use ifm_analysis::LevelSummary;
+use ifm_metrics::LevelSummary;
 
 /// A kind of fact: its name, and its lines of one level.
 type Fact = (&'static str, fn(&LevelSummary) -> Vec<String>);
@@ -48,7 +48,7 @@ mod tests {
     use super::super::{terminal, terminal_tables};
     use super::*;
     use crate::testing::model;
-    use ifm_analysis::testing::images;
+    use ifm_metrics::testing::images;
 
     /// A run whose second half of requests is a second level.
     fn two_levels() -> crate::ReportModel {

@@ -17,9 +17,9 @@ use crate::format::plain;
 use crate::model::{title_parts, workload_parts};
 pub(crate) use crate::style::{Color, TerminalStyle, wrap};
 use crate::words::{self, Answer};
-use ifm_analysis::{CheckResult, Severity};
 use ifm_core::order::Order as _;
 use ifm_core::{Manifest, RunState};
+use ifm_metrics::{CheckResult, Severity};
 
 /// Lines of one check that are only worth knowing, at most.
 const NOTES_MAX: usize = 3;
@@ -202,9 +202,9 @@ fn answer_line(answer: &Answer, style: &TerminalStyle) -> String {
 mod tests {
     use super::*;
     use crate::testing::{all_failed, model, single, sweep};
-    use ifm_analysis::level::Load;
-    use ifm_analysis::testing::telemetry;
-    use ifm_core::series::Quantity;
+    use ifm_core::series::Signal;
+    use ifm_metrics::level::Load;
+    use ifm_metrics::testing::telemetry;
 
     const PLAIN: TerminalStyle =
         TerminalStyle { width: 100, color: false, ascii: false, verbose: false };
@@ -278,14 +278,14 @@ mod tests {
     #[test]
     fn what_several_levels_have_in_common_is_one_line() {
         let mut model = model(&sweep());
-        let found = |users: u32, text: &str| ifm_analysis::Warning {
+        let found = |users: u32, text: &str| ifm_metrics::Warning {
             check: "samples",
             severity: Severity::Note,
             level: Some(users as u16),
             load: Some(Load::Users(users)),
             text: text.to_owned(),
         };
-        let tell = |model: &mut ReportModel, warnings: Vec<ifm_analysis::Warning>| {
+        let tell = |model: &mut ReportModel, warnings: Vec<ifm_metrics::Warning>| {
             model.summary.checks.iter_mut().for_each(|check| check.warnings.clear());
             model.summary.checks[0].warnings = warnings;
             terminal_answers(model, &PLAIN)
@@ -295,7 +295,7 @@ mod tests {
         assert_eq!(text.matches("few").count(), 1, "{text}");
         // Three notes per check are enough; louder findings are always complete and come first.
         let mut all: Vec<_> = (1..=5).map(|users| found(users, &format!("note {users}"))).collect();
-        all.extend((6..=9).map(|users| ifm_analysis::Warning {
+        all.extend((6..=9).map(|users| ifm_metrics::Warning {
             severity: Severity::Caution,
             ..found(users, &format!("loud {users}"))
         }));
@@ -307,7 +307,7 @@ mod tests {
 
     #[test]
     fn a_prediction_says_so_in_its_first_line() {
-        let predicted = ifm_analysis::testing::predicted(sweep());
+        let predicted = ifm_metrics::testing::predicted(sweep());
         let text = terminal(&model(&predicted), &PLAIN);
         let first = text.lines().next().unwrap_or_default();
         assert!(first.contains("predicted, not measured: H100 SXM"), "{text}");
@@ -326,7 +326,7 @@ mod tests {
         let notes = &mut run.manifest.server.notes;
         notes.insert("weights".to_owned(), "random, seed 7".to_owned());
         assert!(terminal(&model(&run), &PLAIN).contains("The weights are random, seed 7:"));
-        let predicted = ifm_analysis::testing::predicted(run.clone());
+        let predicted = ifm_metrics::testing::predicted(run.clone());
         assert!(!terminal(&model(&predicted), &PLAIN).contains("the speed is real"));
         run.manifest.server.notes.insert("weights".to_owned(), "model.gguf".to_owned());
         assert!(!terminal(&model(&run), &PLAIN).contains("noise"));
@@ -339,10 +339,10 @@ mod tests {
             telemetry(quantity, "NVML GPU 0", (0.0, 100.0), value)
         };
         run.series = vec![
-            series(Quantity::GpuPower, &|_| 200.0),
-            series(Quantity::ServerWaiting, &|_| 3.0),
-            series(Quantity::ServerCacheQueries, &|at_s| 100.0 * at_s),
-            series(Quantity::ServerCacheHits, &|at_s| 20.0 * at_s),
+            series(Signal::GpuPower, &|_| 200.0),
+            series(Signal::ServerWaiting, &|_| 3.0),
+            series(Signal::ServerCacheQueries, &|at_s| 100.0 * at_s),
+            series(Signal::ServerCacheHits, &|at_s| 20.0 * at_s),
         ];
         let model = model(&run);
         let text = terminal(&model, &TerminalStyle { width: 200, ..PLAIN });

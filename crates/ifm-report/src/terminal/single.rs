@@ -6,15 +6,31 @@ use crate::metric_table;
 use crate::model::level_load_words;
 use crate::parts;
 use crate::words::{accounting, first_wave, level_facts, note};
-use ifm_analysis::LevelSummary;
-use ifm_analysis::goodput::Goodput;
-use ifm_analysis::level::{GapLabel, MetricValues, TokenFacts, WindowSummary};
 use ifm_core::Metric;
+use ifm_metrics::LevelSummary;
+use ifm_metrics::goodput::Goodput;
+use ifm_metrics::level::{GapLabel, MetricValues, TokenFacts, WindowSummary};
 
 /// Width of the name of a metric and its mean.
 const NAME_AND_MEAN: usize = 19;
 /// Percentiles of the block.
 const PERCENTILES: [f64; 4] = [50.0, 90.0, 95.0, 99.0];
+
+/// The share that met the target, of the requests that the verdict is of; where those are not all of
+/// the level, that of all of them after it.
+fn goodput_of(level: &LevelSummary) -> Option<String> {
+    let all = level.goodput.as_ref()?;
+    let judged = level.first_wave.as_deref().and_then(|wave| wave.goodput_without.as_ref());
+    let Some(judged) = judged else { return goodput(all) };
+    let mut words = goodput(judged)?;
+    let with = all.attainment().filter(|share| Some(*share) != judged.attainment());
+    if let Some(share) = with.map(percent) {
+        words.push_str(&format!(
+            "; {share} with each user's first request included, as in good req/s"
+        ));
+    }
+    Some(words)
+}
 
 /// The share that met the target, and the number without a value; absent where none was judged.
 fn goodput(goodput: &Goodput) -> Option<String> {
@@ -43,7 +59,7 @@ pub(super) fn level(level: &LevelSummary, style: &TerminalStyle) -> String {
     if let Some(reason) = &level.steady_absent_because {
         lines.push(fact("", &format!("no steady window: {reason}")));
     }
-    lines.extend(level.goodput.as_ref().and_then(goodput).map(|words| fact("goodput", &words)));
+    lines.extend(goodput_of(level).map(|words| fact("goodput", &words)));
     lines.push(fact("tokens", &tokens(&level.tokens, level.media.is_some())));
     lines.extend(super::facts::of(level).map(|(name, line)| fact(name, &line)));
     lines.extend(crate::sessions::facts(level).iter().map(|(name, line)| fact(name, line)));
@@ -189,6 +205,23 @@ fn row(found: &MetricValues, gap: GapLabel, style: &TerminalStyle) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::{burst, model};
+
+    /// Each of 32 users begins with a request that misses the target; all others meet it.
+    #[test]
+    fn goodput_covers_the_requests_that_the_verdict_covers() {
+        let mut run = burst(900);
+        run.manifest.spec.slo.is_default = false;
+        let model = model(&run);
+        let level = &model.summary.levels[0];
+        assert_eq!(level.verdict.state, ifm_metrics::slo::VerdictState::Pass);
+        let words = goodput_of(level).expect("a target");
+        assert!(words.starts_with("100% of the requests met the whole target; "), "{words}");
+        let all = percent(level.goodput.and_then(|all| all.attainment()).expect("requests"));
+        let rest = format!("{all} with each user's first request included, as in good req/s");
+        assert!(words.ends_with(&rest), "{words}");
+        assert_ne!(all, "100%");
+    }
 
     #[test]
     fn requests_of_which_nobody_knows_are_no_share_of_the_goodput() {

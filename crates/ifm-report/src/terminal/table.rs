@@ -7,9 +7,10 @@ use crate::format::{ABSENT, marked_span, number, percent};
 use crate::model::load;
 use crate::parts;
 use crate::words::{due, first_wave, note};
-use ifm_analysis::level::GapLabel;
-use ifm_analysis::stat::Distribution;
-use ifm_analysis::{LevelSummary, slo::VerdictState};
+use ifm_metrics::level::GapLabel;
+use ifm_metrics::stat::Distribution;
+use ifm_metrics::stat::quantile::needed_for;
+use ifm_metrics::{LevelSummary, slo::VerdictState};
 
 /// Room that is kept for the note at the end of a row.
 const NOTE_WIDTH: usize = 16;
@@ -240,7 +241,8 @@ fn rough(levels: &[LevelSummary], table: &LevelTable, style: &TerminalStyle) -> 
         .filter(|ttft| ttft.percentile(99.0).is_some_and(|percentile| !percentile.enough))
         .map(|ttft| ttft.n)
         .min();
-    parts.extend(smallest.map(|n| format!("P99 needs 1000 values, here n={n} and more")));
+    let needed = needed_for(99.0);
+    parts.extend(smallest.map(|n| format!("P99 needs {needed} values, here n={n} and more")));
     let estimated = rough.iter().any(|level| level.user_tok_per_s().is_some_and(|speed| speed.1));
     if estimated {
         parts.push("speed from an estimated token count".to_owned());

@@ -5,11 +5,12 @@
 
 use super::{fact, levels_at};
 use crate::level_planner::Judged;
-use ifm_analysis::LevelSummary;
-use ifm_analysis::level::WindowSummary;
-use ifm_analysis::survey::MEDIA_RATES;
 use ifm_core::Metric;
+use ifm_metrics::LevelSummary;
+use ifm_metrics::level::WindowSummary;
+use ifm_metrics::stat::{Scale, center};
 use ifm_report::{ReportModel, bystander, media_rate};
+use ifm_results::MEDIA_RATES;
 use serde_json::{Map, Value, json};
 
 /// Whether answers at the load are tokens, so that their rate is meaningful.
@@ -26,8 +27,7 @@ fn rates(inside: Option<&Judged>, model: &ReportModel) -> Vec<(Metric, f64)> {
     let mean = |metric: Metric| {
         let each: Option<Vec<f64>> =
             windows.iter().map(|window| window.media.as_ref()?.of(metric)).collect();
-        let each = each.filter(|each| !each.is_empty())?;
-        Some((metric, each.iter().sum::<f64>() / each.len() as f64))
+        Some((metric, center(&each?, Scale::Ratio)?))
     };
     MEDIA_RATES.into_iter().filter_map(mean).collect()
 }

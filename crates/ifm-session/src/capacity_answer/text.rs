@@ -8,12 +8,12 @@ use super::{
 };
 use crate::level_planner::{CapacityCourse, Judged};
 use crate::pacing::OUT_OF_TIME;
-use ifm_analysis::capacity::Bracket;
-use ifm_analysis::level::Load;
-use ifm_analysis::slo;
-use ifm_analysis::slo::{TermVerdict, VerdictState};
-use ifm_analysis::telemetry::tokens_per_kwh;
 use ifm_core::spec::RunSpec;
+use ifm_metrics::capacity::Bracket;
+use ifm_metrics::level::Load;
+use ifm_metrics::slo;
+use ifm_metrics::slo::{TermVerdict, VerdictState};
+use ifm_metrics::telemetry::tokens_per_kwh;
 use ifm_report::{ReportModel, TerminalStyle, shares_line, value_and_limit};
 
 /// The whole answer, with lines that fit the width of the terminal.

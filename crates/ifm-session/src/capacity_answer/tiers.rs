@@ -5,9 +5,9 @@
 
 use super::{carriers, fact, failing, load_value, number};
 use crate::level_planner::{CapacityCourse, Judged, Tier, TierState};
-use ifm_analysis::capacity::{Carriers, SHARES, Share};
-use ifm_analysis::level::Load;
-use ifm_analysis::slo;
+use ifm_metrics::capacity::{Carriers, SHARES, Share};
+use ifm_metrics::level::Load;
+use ifm_metrics::slo;
 use ifm_report::{ReportModel, share_cell, shares_fields};
 use serde_json::{Value, json};
 

@@ -1,16 +1,16 @@
 //! What the levels of a search say about the loads.
 //!
-//! Not here: which load is next (`replay`), and what a single level says (`ifm-analysis`).
+//! Not here: which load is next (`replay`), and what a single level says (`ifm-metrics`).
 
 use super::Axis;
-use ifm_analysis::capacity::{Change, Finding, pooled};
-use ifm_analysis::level::Load;
-use ifm_analysis::settling::{Certainty, certainty, scouted};
-use ifm_analysis::slo::VerdictState;
-use ifm_analysis::{LevelSummary, Seen};
 use ifm_core::Metric;
 use ifm_core::spec::{LoadSpec, RunSpec};
 use ifm_core::{Outcome, Phase, RequestRecord};
+use ifm_metrics::capacity::{Change, Finding, pooled};
+use ifm_metrics::level::Load;
+use ifm_metrics::settling::{Certainty, certainty, scouted};
+use ifm_metrics::slo::VerdictState;
+use ifm_metrics::{LevelSummary, Seen};
 use std::collections::BTreeMap;
 
 const NS_PER_S: f64 = 1e9;
@@ -59,7 +59,7 @@ impl Scout {
     /// What the level of a scout shows.
     pub(super) fn of(axis: Axis, spec: &RunSpec, (place, level): (u32, u16), seen: Seen) -> Scout {
         let pooled = pooled(spec, &[level], seen);
-        let summary = ifm_analysis::summarize_level(spec, level, None, pooled.seen());
+        let summary = ifm_metrics::summarize_level(spec, level, None, pooled.seen());
         let load = spec.levels.get(usize::from(level));
         let finding =
             load.map_or(Finding::Unsettled, |load| scouted(&pooled.requests, &spec.slo, load));
@@ -149,7 +149,7 @@ fn levels_at(axis: Axis, spec: &RunSpec, place: u32) -> impl Iterator<Item = (u1
 pub(super) fn judge(axis: Axis, spec: &RunSpec, place: u32, looks: &[u16], seen: Seen) -> Judged {
     let first = looks.first().copied().unwrap_or(0);
     let pooled = pooled(spec, looks, seen);
-    let summary = ifm_analysis::summarize_level(spec, first, None, pooled.seen());
+    let summary = ifm_metrics::summarize_level(spec, first, None, pooled.seen());
     let verdict = &summary.verdict;
     // With random arrivals, the waits depend on each other, which the interval of a percentile
     // ignores: both tests have to agree. For sessions, only their own intervals are available.

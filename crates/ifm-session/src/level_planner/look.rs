@@ -2,8 +2,8 @@
 
 use super::replay::Wanted;
 use super::{Axis, CapacityCourse, Judged};
-use ifm_analysis::level::Load;
 use ifm_core::spec::{ArrivalLaw, ArrivalSpec, EarlyEnd, LoadSpec, RateCurve, RateStretch};
+use ifm_metrics::level::Load;
 
 /// Length of a measurement of a load.
 #[derive(Debug, Clone, Copy)]

@@ -1,13 +1,13 @@
 //! A search, replayed on the levels measured so far: which level is next.
 //!
 //! It depends on nothing else, so that several targets share the levels of one run. Not here: the
-//! search over loads (`ifm-analysis`), and how long a level is (`look`).
+//! search over loads (`ifm-metrics`), and how long a level is (`look`).
 
 use super::Axis;
 use super::judged::{Found, Scout, judge, looks_at, ratio, scout_at};
-use ifm_analysis::Seen;
-use ifm_analysis::capacity::{Finding, Next, Search};
 use ifm_core::spec::RunSpec;
+use ifm_metrics::Seen;
+use ifm_metrics::capacity::{Finding, Next, Search};
 
 /// Maximum loads per search: far more than doubling and halving need.
 const STEPS_MAX: u32 = 200;

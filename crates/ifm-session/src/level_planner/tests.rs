@@ -2,10 +2,10 @@
 //! search finds follows from the queue alone, whatever the host.
 
 use super::*;
-use ifm_analysis::Settling;
-use ifm_analysis::capacity::Finding;
-use ifm_analysis::testing::{MS, closed_loop, request, run};
 use ifm_core::{Metric, RequestRecord};
+use ifm_metrics::Settling;
+use ifm_metrics::capacity::Finding;
+use ifm_metrics::testing::{MS, closed_loop, request, run};
 use ifm_truth::paced::queue::{self, Stations};
 use ifm_workload::Arrivals;
 use std::cmp::Reverse;
@@ -99,7 +99,7 @@ impl Played {
         seed: u64,
     ) -> (CapacityCourse, u64) {
         let mut spec = run(&[1], Vec::new()).manifest.spec;
-        spec.slo = ifm_analysis::slo::parse(target).unwrap();
+        spec.slo = ifm_metrics::slo::parse(target).unwrap();
         let warmup_requests = if axis == Axis::Users { 0 } else { 4 };
         let template = LoadSpec { warmup_requests, concurrency: 4096, ..spec.levels[0].clone() };
         let worth = Worth::default();
@@ -107,7 +107,7 @@ impl Played {
             Look { requests, judged_min: 0, duration_s: None, rate_s, seed, is_of_sessions: false };
         let tiers = tiers.iter().map(|terms| Tier {
             name: (*terms).to_owned(),
-            slo: ifm_analysis::slo::parse(terms).unwrap(),
+            slo: ifm_metrics::slo::parse(terms).unwrap(),
         });
         let mut course = CapacityCourse::new(search, axis, template, looks_max, look, worth)
             .with_tiers(tiers.collect());
@@ -294,7 +294,7 @@ fn rates_lie_evenly_between_the_two_ends() {
     let mut records = closed_loop((0, 0), (1, 40), 0.0, (100.0, 0.0, 1));
     records.extend(closed_loop((40, 1), (4, 40), 5_000.0, (100.0, 0.0, 1)));
     let run = run(&[1, 4], records);
-    let summary = ifm_analysis::summarize(&run);
+    let summary = ifm_metrics::summarize(&run);
     let law = ArrivalLaw::Constant;
     let mut course = LevelPlanner::Between { points: 2, law };
     let Step::Append(levels) = course.after(&run.manifest.spec, &summary.levels, Seen::of(&run))

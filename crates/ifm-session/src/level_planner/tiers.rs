@@ -1,15 +1,15 @@
 //! Several targets in one search, evaluated on the same measurements.
 //!
 //! A tier requests loads as its own search would, and reuses loads that any other tier has
-//! measured. Not here: the search over loads (`ifm-analysis`), and what a tier is worth
+//! measured. Not here: the search over loads (`ifm-metrics`), and what a tier is worth
 //! (`capacity_answer`).
 
 use super::judged::Found;
 use super::replay::{Wanted, replay};
 use super::{Axis, Judged};
-use ifm_analysis::Seen;
-use ifm_analysis::capacity::{Bracket, Next, Search};
 use ifm_core::spec::{RunSpec, SloSpec};
+use ifm_metrics::Seen;
+use ifm_metrics::capacity::{Bracket, Next, Search};
 
 /// One of several targets.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,7 +1,8 @@
 //! A document in one file: its table, which any reader opens, and the document whole.
 
+use ifm_core::Metric;
 use ifm_core::Sheet;
-use ifm_core::sheet::{Figure, Part, PartKind, Place, Quantity, Row, RowRole, Statistic, Unit};
+use ifm_core::sheet::{Figure, Part, PartKind, Place, Row, RowRole, Statistic, Unit};
 use ifm_store::{
     TableCells, TableColumn, read_sheet_file, read_single_file, write_sheet_file, write_table_file,
 };
@@ -11,7 +12,7 @@ use std::fs::File;
 
 fn document() -> Sheet {
     let mut row = Row::new(RowRole::Measured, Place::line(3));
-    row.figures.push(Figure::new(Quantity::Ttft, Statistic::Mean, 0.1 + 0.2, Unit::Ms));
+    row.figures.push(Figure::new(Metric::Ttft, Statistic::Mean, 0.1 + 0.2, Unit::Ms));
     let part = Part { rows: vec![row], ..Part::new(PartKind::Serving, Place::line(1)) };
     Sheet { parts: vec![part], ..Sheet::default() }
 }

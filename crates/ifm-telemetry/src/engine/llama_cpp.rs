@@ -5,7 +5,7 @@
 //! does not count requests.
 
 use super::{Engine, metric, rule};
-use ifm_core::series::Quantity;
+use ifm_core::series::Signal;
 
 pub(super) const ENGINE: Engine = Engine {
     name: "llama.cpp",
@@ -13,28 +13,28 @@ pub(super) const ENGINE: Engine = Engine {
     path: "/metrics",
     rules: &[
         rule(
-            Quantity::ServerPromptTokens,
+            Signal::ServerPromptTokens,
             &[
                 metric("llamacpp:prompt_tokens_total"),
                 metric("llamacpp:prompt_tokens_cached_total"),
             ],
         ),
-        rule(Quantity::ServerOutputTokens, &[metric("llamacpp:tokens_predicted_total")]),
+        rule(Signal::ServerOutputTokens, &[metric("llamacpp:tokens_predicted_total")]),
         rule(
-            Quantity::ServerCacheQueries,
+            Signal::ServerCacheQueries,
             &[
                 metric("llamacpp:prompt_tokens_total"),
                 metric("llamacpp:prompt_tokens_cached_total"),
             ],
         ),
-        rule(Quantity::ServerCacheHits, &[metric("llamacpp:prompt_tokens_cached_total")]),
-        rule(Quantity::ServerRunning, &[metric("llamacpp:requests_processing")]),
-        rule(Quantity::ServerWaiting, &[metric("llamacpp:requests_deferred")]),
-        rule(Quantity::ServerKvShare, &[metric("llamacpp:kv_cache_usage_ratio")]),
-        rule(Quantity::ServerDrafts, &[metric("llamacpp:spec_decode_num_drafts_total")]),
-        rule(Quantity::ServerDraftTokens, &[metric("llamacpp:spec_decode_num_draft_tokens_total")]),
+        rule(Signal::ServerCacheHits, &[metric("llamacpp:prompt_tokens_cached_total")]),
+        rule(Signal::ServerRunning, &[metric("llamacpp:requests_processing")]),
+        rule(Signal::ServerWaiting, &[metric("llamacpp:requests_deferred")]),
+        rule(Signal::ServerKvShare, &[metric("llamacpp:kv_cache_usage_ratio")]),
+        rule(Signal::ServerDrafts, &[metric("llamacpp:spec_decode_num_drafts_total")]),
+        rule(Signal::ServerDraftTokens, &[metric("llamacpp:spec_decode_num_draft_tokens_total")]),
         rule(
-            Quantity::ServerAcceptedTokens,
+            Signal::ServerAcceptedTokens,
             &[metric("llamacpp:spec_decode_num_accepted_tokens_total")],
         ),
     ],

@@ -15,7 +15,7 @@ mod vllm;
 
 use crate::page::Sample;
 use crate::{Page, Reading};
-use ifm_core::series::Quantity;
+use ifm_core::series::Signal;
 use std::collections::BTreeSet;
 
 /// A kind of server.
@@ -33,7 +33,7 @@ pub struct Engine {
 /// How a quantity is found on a page: as the sum of some metrics.
 #[derive(Debug)]
 struct Rule {
-    quantity: Quantity,
+    quantity: Signal,
     /// Its unit, where that is not the usual one.
     unit: Option<&'static str>,
     sum_of: &'static [Metric],
@@ -65,7 +65,7 @@ const fn fullest(name: &'static str) -> Metric {
     Metric { name, label: None, over: Over::Max }
 }
 
-const fn rule(quantity: Quantity, sum_of: &'static [Metric]) -> Rule {
+const fn rule(quantity: Signal, sum_of: &'static [Metric]) -> Rule {
     Rule { quantity, unit: None, sum_of, apart_by: None }
 }
 
@@ -198,7 +198,7 @@ mod tests {
         let engine = recognise(&page).expect("a known server");
         let found: Vec<_> =
             engine.read(&page).into_iter().map(|told| (told.quantity, told.value)).collect();
-        assert_eq!(found, [(Quantity::ServerRunning, 7.0), (Quantity::ServerKvShare, 0.5)]);
+        assert_eq!(found, [(Signal::ServerRunning, 7.0), (Signal::ServerKvShare, 0.5)]);
     }
 
     #[test]

@@ -9,22 +9,22 @@
 //! `spec_accept_rate` are gauges of the last interval, which say nothing of a level.
 
 use super::{Engine, fullest, metric, rule};
-use ifm_core::series::Quantity;
+use ifm_core::series::Signal;
 
 pub(super) const ENGINE: Engine = Engine {
     name: "SGLang",
     mark: "sglang:",
     path: "/metrics",
     rules: &[
-        rule(Quantity::ServerRequests, &[metric("sglang:num_requests_total")]),
-        rule(Quantity::ServerPromptTokens, &[metric("sglang:prompt_tokens_total")]),
-        rule(Quantity::ServerOutputTokens, &[metric("sglang:generation_tokens_total")]),
-        rule(Quantity::ServerCacheQueries, &[metric("sglang:prompt_tokens_total")]),
-        rule(Quantity::ServerCacheHits, &[metric("sglang:cached_tokens_total")]),
-        rule(Quantity::ServerPreemptions, &[metric("sglang:num_retracted_requests_total")]),
-        rule(Quantity::ServerRunning, &[metric("sglang:num_running_reqs")]),
-        rule(Quantity::ServerWaiting, &[metric("sglang:num_queue_reqs")]),
-        rule(Quantity::ServerKvShare, &[fullest("sglang:token_usage")]),
-        rule(Quantity::ServerDrafts, &[metric("sglang:spec_verify_calls_total")]),
+        rule(Signal::ServerRequests, &[metric("sglang:num_requests_total")]),
+        rule(Signal::ServerPromptTokens, &[metric("sglang:prompt_tokens_total")]),
+        rule(Signal::ServerOutputTokens, &[metric("sglang:generation_tokens_total")]),
+        rule(Signal::ServerCacheQueries, &[metric("sglang:prompt_tokens_total")]),
+        rule(Signal::ServerCacheHits, &[metric("sglang:cached_tokens_total")]),
+        rule(Signal::ServerPreemptions, &[metric("sglang:num_retracted_requests_total")]),
+        rule(Signal::ServerRunning, &[metric("sglang:num_running_reqs")]),
+        rule(Signal::ServerWaiting, &[metric("sglang:num_queue_reqs")]),
+        rule(Signal::ServerKvShare, &[fullest("sglang:token_usage")]),
+        rule(Signal::ServerDrafts, &[metric("sglang:spec_verify_calls_total")]),
     ],
 };

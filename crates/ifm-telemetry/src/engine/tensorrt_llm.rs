@@ -6,18 +6,18 @@
 //! level.
 
 use super::{Engine, Rule, fullest, metric, rule};
-use ifm_core::series::Quantity;
+use ifm_core::series::Signal;
 
 pub(super) const ENGINE: Engine = Engine {
     name: "TensorRT-LLM",
     mark: "trtllm_",
     path: "/prometheus/metrics",
     rules: &[
-        rule(Quantity::ServerRequests, &[metric("trtllm_request_success_total")]),
-        rule(Quantity::ServerPromptTokens, &[metric("trtllm_prompt_tokens_total")]),
-        rule(Quantity::ServerOutputTokens, &[metric("trtllm_generation_tokens_total")]),
+        rule(Signal::ServerRequests, &[metric("trtllm_request_success_total")]),
+        rule(Signal::ServerPromptTokens, &[metric("trtllm_prompt_tokens_total")]),
+        rule(Signal::ServerOutputTokens, &[metric("trtllm_generation_tokens_total")]),
         Rule {
-            quantity: Quantity::ServerCacheQueries,
+            quantity: Signal::ServerCacheQueries,
             unit: Some("blocks"),
             apart_by: None,
             sum_of: &[
@@ -26,17 +26,17 @@ pub(super) const ENGINE: Engine = Engine {
             ],
         },
         Rule {
-            quantity: Quantity::ServerCacheHits,
+            quantity: Signal::ServerCacheHits,
             unit: Some("blocks"),
             apart_by: None,
             sum_of: &[metric("trtllm_kv_cache_reused_blocks_total")],
         },
-        rule(Quantity::ServerRunning, &[metric("trtllm_num_requests_running")]),
-        rule(Quantity::ServerWaiting, &[metric("trtllm_num_requests_waiting")]),
-        rule(Quantity::ServerKvShare, &[fullest("trtllm_kv_cache_utilization")]),
-        rule(Quantity::ServerDraftTokens, &[metric("trtllm_spec_decode_num_draft_tokens_total")]),
+        rule(Signal::ServerRunning, &[metric("trtllm_num_requests_running")]),
+        rule(Signal::ServerWaiting, &[metric("trtllm_num_requests_waiting")]),
+        rule(Signal::ServerKvShare, &[fullest("trtllm_kv_cache_utilization")]),
+        rule(Signal::ServerDraftTokens, &[metric("trtllm_spec_decode_num_draft_tokens_total")]),
         rule(
-            Quantity::ServerAcceptedTokens,
+            Signal::ServerAcceptedTokens,
             &[metric("trtllm_spec_decode_num_accepted_tokens_total")],
         ),
     ],

@@ -5,25 +5,25 @@
 //! they are not taken.
 
 use super::{Engine, Metric, Over, metric, rule};
-use ifm_core::series::Quantity;
+use ifm_core::series::Signal;
 
 pub(super) const ENGINE: Engine = Engine {
     name: "Triton",
     mark: "nv_trt_llm_",
     path: "/metrics",
     rules: &[
-        rule(Quantity::ServerPromptTokens, &[metric("nv_llm_input_token_len_sum")]),
-        rule(Quantity::ServerOutputTokens, &[metric("nv_llm_output_token_len_sum")]),
+        rule(Signal::ServerPromptTokens, &[metric("nv_llm_input_token_len_sum")]),
+        rule(Signal::ServerOutputTokens, &[metric("nv_llm_output_token_len_sum")]),
         rule(
-            Quantity::ServerRunning,
+            Signal::ServerRunning,
             &[labelled("nv_trt_llm_request_metrics", ("request_type", "scheduled"), Over::Sum)],
         ),
         rule(
-            Quantity::ServerWaiting,
+            Signal::ServerWaiting,
             &[labelled("nv_trt_llm_request_metrics", ("request_type", "waiting"), Over::Sum)],
         ),
         rule(
-            Quantity::ServerKvShare,
+            Signal::ServerKvShare,
             &[labelled(
                 "nv_trt_llm_kv_cache_block_metrics",
                 ("kv_cache_block_type", "fraction"),

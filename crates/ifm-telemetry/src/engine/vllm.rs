@@ -5,31 +5,31 @@
 //! (`vllm/v1/spec_decode/metrics.py`).
 
 use super::{Engine, Rule, fullest, metric, rule};
-use ifm_core::series::Quantity;
+use ifm_core::series::Signal;
 
 pub(super) const ENGINE: Engine =
     Engine { name: "vLLM", mark: "vllm:", path: "/metrics", rules: &RULES };
 
 pub(super) const RULES: [Rule; 16] = [
-    rule(Quantity::ServerRequests, &[metric("vllm:request_success_total")]),
-    rule(Quantity::ServerPromptTokens, &[metric("vllm:prompt_tokens_total")]),
-    rule(Quantity::ServerOutputTokens, &[metric("vllm:generation_tokens_total")]),
-    rule(Quantity::ServerCacheQueries, &[metric("vllm:prefix_cache_queries_total")]),
-    rule(Quantity::ServerCacheQueries, &[metric("vllm:gpu_prefix_cache_queries_total")]),
-    rule(Quantity::ServerCacheHits, &[metric("vllm:prefix_cache_hits_total")]),
-    rule(Quantity::ServerCacheHits, &[metric("vllm:gpu_prefix_cache_hits_total")]),
-    rule(Quantity::ServerPreemptions, &[metric("vllm:num_preemptions_total")]),
-    rule(Quantity::ServerRunning, &[metric("vllm:num_requests_running")]),
-    rule(Quantity::ServerWaiting, &[metric("vllm:num_requests_waiting")]),
-    rule(Quantity::ServerKvShare, &[fullest("vllm:kv_cache_usage_perc")]),
-    rule(Quantity::ServerKvShare, &[fullest("vllm:gpu_cache_usage_perc")]),
-    rule(Quantity::ServerDrafts, &[metric("vllm:spec_decode_num_drafts_total")]),
-    rule(Quantity::ServerDraftTokens, &[metric("vllm:spec_decode_num_draft_tokens_total")]),
-    rule(Quantity::ServerAcceptedTokens, &[metric("vllm:spec_decode_num_accepted_tokens_total")]),
+    rule(Signal::ServerRequests, &[metric("vllm:request_success_total")]),
+    rule(Signal::ServerPromptTokens, &[metric("vllm:prompt_tokens_total")]),
+    rule(Signal::ServerOutputTokens, &[metric("vllm:generation_tokens_total")]),
+    rule(Signal::ServerCacheQueries, &[metric("vllm:prefix_cache_queries_total")]),
+    rule(Signal::ServerCacheQueries, &[metric("vllm:gpu_prefix_cache_queries_total")]),
+    rule(Signal::ServerCacheHits, &[metric("vllm:prefix_cache_hits_total")]),
+    rule(Signal::ServerCacheHits, &[metric("vllm:gpu_prefix_cache_hits_total")]),
+    rule(Signal::ServerPreemptions, &[metric("vllm:num_preemptions_total")]),
+    rule(Signal::ServerRunning, &[metric("vllm:num_requests_running")]),
+    rule(Signal::ServerWaiting, &[metric("vllm:num_requests_waiting")]),
+    rule(Signal::ServerKvShare, &[fullest("vllm:kv_cache_usage_perc")]),
+    rule(Signal::ServerKvShare, &[fullest("vllm:gpu_cache_usage_perc")]),
+    rule(Signal::ServerDrafts, &[metric("vllm:spec_decode_num_drafts_total")]),
+    rule(Signal::ServerDraftTokens, &[metric("vllm:spec_decode_num_draft_tokens_total")]),
+    rule(Signal::ServerAcceptedTokens, &[metric("vllm:spec_decode_num_accepted_tokens_total")]),
     Rule {
         apart_by: Some("position"),
         ..rule(
-            Quantity::ServerAcceptedAt,
+            Signal::ServerAcceptedAt,
             &[metric("vllm:spec_decode_num_accepted_tokens_per_pos_total")],
         )
     },

@@ -1,8 +1,8 @@
 //! GPUs by a stand-in for NVIDIA's library: what it reports, what it does not, and what is set on
 //! it.
 
-use ifm_analysis::testing::{closed_loop, run};
-use ifm_core::series::Quantity;
+use ifm_core::series::Signal;
+use ifm_metrics::testing::{closed_loop, run};
 use ifm_telemetry::control::{Control, ControlError, Restore, restore};
 use ifm_telemetry::nvml::Gpus;
 use ifm_telemetry::{DeviceSource, Recorder, gpu_facts};
@@ -84,7 +84,7 @@ fn the_energy_of_a_run_is_that_of_the_known_curve() {
             let stand_in = StandIn::compiled(flags);
             stand_in.set("limit", limit_w * 1e3);
             let run = measured(&stand_in);
-            let summary = ifm_analysis::summarize(&run);
+            let summary = ifm_metrics::summarize(&run);
             let level = &summary.levels[0];
             let energy = level.energy.expect("energy");
             assert_eq!(energy.method.word(), method);
@@ -156,8 +156,8 @@ fn what_an_old_driver_lacks_is_absent() {
     let (gpus, confidential) = gpu_facts::read(Some(&stand_in.library)).unwrap();
     assert_eq!((&gpus[0].processes, confidential), (&None, None));
     let read = Gpus::of_driver(Some(&stand_in.library), None).unwrap().read();
-    assert!(read.iter().any(|told| told.quantity == Quantity::GpuPower));
-    assert!(read.iter().all(|told| told.quantity != Quantity::GpuEnergy));
+    assert!(read.iter().any(|told| told.quantity == Signal::GpuPower));
+    assert!(read.iter().all(|told| told.quantity != Signal::GpuEnergy));
     let text = serde_json::to_string(&gpus[0]).unwrap();
     assert!(!text.contains("processes") && !text.contains("null"), "{text}");
 }

@@ -1,7 +1,7 @@
 //! Pages of real servers give the numbers that they contain; damaged ones never give any other
 //! number.
 
-use ifm_core::series::Quantity as Q;
+use ifm_core::series::Signal as Q;
 use ifm_telemetry::engine::recognise;
 use ifm_telemetry::{Page, dcgm};
 

@@ -9,10 +9,10 @@
 mod past;
 
 use crate::failure::Failure;
-use ifm_analysis::level::GapLabel;
-use ifm_analysis::tally::{Percentiles, Tally};
 use ifm_core::spec::LoadSpec;
 use ifm_core::{Manifest, Outcome, Phase, RequestRecord};
+use ifm_metrics::level::GapLabel;
+use ifm_metrics::tally::{Percentiles, Tally};
 use ifm_store::{RunEntry, RunFollower};
 pub(crate) use past::Past;
 use std::collections::VecDeque;
@@ -259,7 +259,7 @@ fn load_words(load: &LoadSpec) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ifm_analysis::testing::{closed_loop, failed, run};
+    use ifm_metrics::testing::{closed_loop, failed, run};
     use ifm_store::Store;
 
     #[test]

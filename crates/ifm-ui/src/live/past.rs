@@ -73,7 +73,7 @@ impl Past {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ifm_analysis::testing::request;
+    use ifm_metrics::testing::request;
 
     #[test]
     fn a_long_run_stays_small_and_keeps_its_tokens() {

@@ -7,7 +7,7 @@ use crate::failure::Failure;
 use crate::form::Fields;
 use axum::extract::{RawQuery, State};
 use axum::response::{IntoResponse as _, Response};
-use ifm_analysis::comparison::{
+use ifm_compare::comparison::{
     Difference, DifferenceKind, Measure, Member, Settings, Side, Verdict, compare,
 };
 use ifm_core::order::Order as _;
@@ -80,7 +80,7 @@ fn compared(
     app: &App,
     entries: &[Chosen],
     even_so: bool,
-) -> Result<ifm_analysis::comparison::Comparison, Failure> {
+) -> Result<ifm_compare::comparison::Comparison, Failure> {
     let imports = || {
         entries.iter().filter_map(|entry| match entry {
             Chosen::Import(import) => Some(import),

@@ -10,10 +10,10 @@ use crate::importing::{BODY_BYTES_MAX, Imported, Refused, gather};
 use axum::extract::{Multipart, Path, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse as _, Response};
-use ifm_analysis::audit::{Subject, audit};
 use ifm_core::Sheet;
 use ifm_core::sheet::{Part, Row, RowRole};
 use ifm_report::{RemarkText, audit_text, imported as words, number, plain};
+use ifm_rules::audit::{Subject, audit};
 use maud::{Markup, html};
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
 //! The findings of an audit on a page.
 
-use ifm_analysis::audit::Level;
 use ifm_report::AuditText;
+use ifm_rules::audit::Level;
 use maud::{Markup, html};
 
 /// Sign, class and word of a level.

@@ -3,9 +3,9 @@
 use crate::catalogue::Item;
 use crate::live::{LevelView, View};
 use crate::time::clock;
-use ifm_analysis::level::GapLabel;
-use ifm_analysis::tally::Percentiles;
 use ifm_core::Manifest;
+use ifm_metrics::level::GapLabel;
+use ifm_metrics::tally::Percentiles;
 use ifm_report::{ABSENT, command_line, count, number, span};
 use maud::{Markup, html};
 

@@ -10,9 +10,9 @@ use crate::time;
 use axum::extract::{Path, State};
 use axum::http::{HeaderName, StatusCode};
 use axum::response::{IntoResponse as _, Response};
-use ifm_analysis::audit::{Audit, PHYSICS, Subject, audit as audited, of_run};
-use ifm_analysis::definitions::{self, Definitions};
+use ifm_metrics::definitions::{self, Definitions};
 use ifm_report::{audit_text, bytes, command_line, plain};
+use ifm_rules::audit::{Audit, PHYSICS, Subject, audit as audited, of_run};
 use ifm_store::RunEntry;
 use maud::{Markup, html};
 use std::sync::Arc;
@@ -106,7 +106,7 @@ pub(crate) async fn audit(
 ) -> Result<Response, Failure> {
     about(app, id, "/audit", |app, entry, _| {
         let run = app.store.open(entry)?.data;
-        let mut found = Audit { rules: of_run(&entry.id, &ifm_analysis::summarize(&run)) };
+        let mut found = Audit { rules: of_run(&entry.id, &ifm_metrics::summarize(&run)) };
         let sheets = [definitions::sheet(&run, Definitions::Ours)];
         // Arithmetic and statistics of our own runs are the part of their checks.
         let physics = audited(&Subject::new(&sheets)).rules.into_iter();

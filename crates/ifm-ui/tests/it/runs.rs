@@ -1,7 +1,7 @@
 //! Stores with small runs.
 
-use ifm_analysis::testing::{NoisyLoop, noisy_run};
 use ifm_core::{Manifest, RunData};
+use ifm_metrics::testing::{NoisyLoop, noisy_run};
 use ifm_store::{RunWriter, Store};
 
 /// A store that goes with the test.

@@ -11,9 +11,9 @@ use crate::secrets::mask_command;
 use crate::session::store_root;
 use crate::terminal;
 use clap::{Args, ValueEnum};
-use ifm_analysis::audit::{Audit, Level, PHYSICS, Subject as Audited, audit, of_run, rules};
-use ifm_analysis::definitions::{self, Definitions};
 use ifm_core::Sheet;
+use ifm_metrics::definitions::{self, Definitions};
+use ifm_rules::audit::{Audit, Level, PHYSICS, Subject as Audited, audit, of_run, rules};
 use ifm_store::Store;
 use std::path::PathBuf;
 
@@ -115,7 +115,7 @@ pub fn run(args: &AuditArgs, words: &[String]) -> Result<Code, Failure> {
             Subject::Run(entry) => open(&store, &entry)?,
             Subject::RunFile(run) => *run,
         };
-        own.extend(of_run(&run.manifest.run_id, &ifm_analysis::summarize(&run)));
+        own.extend(of_run(&run.manifest.run_id, &ifm_metrics::summarize(&run)));
         own_sheets.push(definitions::sheet(&run, Definitions::Ours));
     }
     // Imports were settled when they were stored; imports of other days belong to other runs.

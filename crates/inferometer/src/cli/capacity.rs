@@ -18,11 +18,11 @@ use crate::output::Format;
 use crate::session::execute;
 use crate::terminal;
 use clap::{Args, ValueEnum};
-use ifm_analysis::capacity::{Search, Worth};
-use ifm_analysis::slo;
 use ifm_core::Metric;
 use ifm_core::duration::seconds;
 use ifm_core::spec::SloSpec;
+use ifm_metrics::capacity::{Search, Worth};
+use ifm_metrics::slo;
 use ifm_session::level_planner::{Axis, CapacityCourse, LevelPlanner, Look, Tier};
 use ifm_session::pacing::span_words;
 

@@ -2,7 +2,7 @@
 //! lies.
 //!
 //! Sends nothing. Not here: the search on a server (`capacity`), and the judging
-//! ([`ifm_analysis::survey`]).
+//! ([`ifm_results::results`]).
 
 use super::report::ReportArgs;
 use crate::cli::args::load::LoadArgs;
@@ -13,14 +13,14 @@ use crate::inputs::{self, Subjects};
 use crate::output::{Format, OwnFormats};
 use crate::session::store_root;
 use crate::terminal;
-use ifm_analysis::capacity::Worth;
-use ifm_analysis::insight::{Question, told_by};
-use ifm_analysis::slo;
-use ifm_analysis::survey::{Fitting, Point};
 use ifm_core::sheet::{PartKind, key};
 use ifm_core::spec::SloSpec;
+use ifm_metrics::capacity::Worth;
+use ifm_metrics::slo;
 use ifm_report::FittingText;
 use ifm_report::page::{Block, Page, Section};
+use ifm_results::{Fitting, Point};
+use ifm_rules::insight::{Question, told_by};
 use ifm_session::level_planner::Tier;
 use ifm_store::Store;
 use std::path::{Path, PathBuf};
@@ -87,16 +87,16 @@ pub fn run(
     let of_run = subjects.runs.first().map(|run| &run.manifest.spec.slo);
     // Tiers replace the run's target, and are added to a requested one.
     let target = target(load, tiers.first().map(|tier| &tier.slo).or(of_run))?;
-    let survey = subjects.survey();
-    let mut by = told_by(&Question::new(&survey));
+    let results = subjects.results();
+    let mut by = told_by(&Question::new(&results));
     by.retain(|name| name != key::STRATEGY);
     // Predicted results are marked, even without measured ones.
-    let is_predicted = survey.points.iter().any(Point::is_predicted);
+    let is_predicted = results.points.iter().any(Point::is_predicted);
     if is_predicted && !by.iter().any(|name| name == key::NUMBERS) {
         by.push(key::NUMBERS.to_owned());
     }
     let by: Vec<&str> = by.iter().map(String::as_str).collect();
-    let pool = survey.pool(PartKind::Serving);
+    let pool = results.pool(PartKind::Serving);
     let fittings = pool.fittings(&by, &target);
     if fittings.is_empty() {
         return Err(Failure::usage("no result holds a level with a number of users or a rate")

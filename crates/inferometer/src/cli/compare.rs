@@ -5,9 +5,9 @@ use crate::exit::{Code, Failure};
 use crate::secrets::mask_command;
 use crate::session::store_root;
 use clap::{Args, ValueEnum};
-use ifm_analysis::comparison::{Comparison, Measure, Settings, Verdict, compare};
-use ifm_analysis::slo;
+use ifm_compare::comparison::{Comparison, Measure, Settings, Verdict, compare};
 use ifm_core::spec::SloSpec;
+use ifm_metrics::slo;
 use ifm_store::Store;
 
 /// When a comparison fails.

@@ -7,9 +7,7 @@ use crate::secrets::Secrets;
 use crate::session::store_root;
 use crate::terminal;
 use clap::Args;
-use ifm_analysis::comparison::SurveyEvidence;
-use ifm_analysis::insight::{Question, insights};
-use ifm_analysis::survey::Survey;
+use ifm_compare::comparison::ResultsEvidence;
 use ifm_core::duration::seconds;
 use ifm_core::sheet::{Factors, SHEET_VERSION};
 use ifm_core::tag::check_name;
@@ -19,6 +17,8 @@ use ifm_launch::measured_command::{self, Ask, Stream};
 use ifm_machine::telemetry::{MetricsAsk, TelemetryAsk};
 use ifm_report::kind::{Kind, Subject};
 use ifm_report::page::{self, Page};
+use ifm_results::Results;
+use ifm_rules::insight::{Question, insights};
 use ifm_store::{Import, Store, new_run_id};
 use serde::Serialize;
 use std::io::IsTerminal;
@@ -267,9 +267,9 @@ impl ExecArgs {
 
 /// The report of what was measured.
 fn shown(sheets: &[Sheet]) -> Option<Page> {
-    let survey = Survey::of_sheets(sheets);
-    let evidence = SurveyEvidence::new([], sheets);
-    let question = Question { evidence: &evidence, ..Question::new(&survey) };
+    let results = Results::of_sheets(sheets);
+    let evidence = ResultsEvidence::new([], sheets);
+    let question = Question { evidence: &evidence, ..Question::new(&results) };
     let insights = insights(&question);
     let subject =
         Subject { runs: &[], sheets, question, insights: &insights, audit: None, title: None };

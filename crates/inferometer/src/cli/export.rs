@@ -13,10 +13,10 @@ use crate::session::store_root;
 use crate::terminal;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
-use ifm_analysis::definitions::{Definitions, sheet};
 use ifm_core::Sheet;
 use ifm_interop::export::{Column, columns};
 use ifm_interop::{EXPORTS, Export, ExportOptions, Exported};
+use ifm_metrics::definitions::{Definitions, sheet};
 use ifm_report::ReportModel;
 use ifm_store::{
     REQUESTS_FILE, RunEntry, Store, TableCells, TableColumn, write_sheet_file, write_single_file,
@@ -105,7 +105,7 @@ fn send(args: &ExportArgs, store: &Store) -> Result<Code, Failure> {
 /// The report of a run or a document; absent if it contains nothing to show.
 fn report(results: &Results) -> Result<Option<String>, Failure> {
     if let Some(run) = &results.run {
-        let model = ReportModel::new(run, ifm_analysis::summarize(run));
+        let model = ReportModel::new(run, ifm_metrics::summarize(run));
         return Ok(Some(ifm_report::html(&model)));
     }
     let plain = ReportArgs::of_words(&["report".to_owned()])?;

@@ -1,12 +1,12 @@
 //! `inferometer export RUN --as sessions-parquet`: the sessions of a run as a table.
 //!
 //! A derived table, computed on request and never stored with the run. Not here: what a session is
-//! (`ifm-analysis`), and its JSON lines (`ifm-report`).
+//! (`ifm-metrics`), and its JSON lines (`ifm-report`).
 
 use crate::exit::{Code, Failure};
 use crate::terminal;
-use ifm_analysis::level::Session;
 use ifm_core::RunData;
+use ifm_metrics::level::Session;
 use ifm_store::{TableCells, TableColumn, write_table_file};
 use std::path::Path;
 
@@ -49,7 +49,7 @@ const COLUMNS: [Column; 18] = [
 /// # Errors
 /// A run without sessions, or a file that cannot be written.
 pub fn write(run: &RunData, out: &Path) -> Result<Code, Failure> {
-    let summary = ifm_analysis::summarize(run);
+    let summary = ifm_metrics::summarize(run);
     let of_levels = summary.levels.iter().filter_map(|level| level.sessions.as_deref());
     let sessions: Vec<&Session> = of_levels.flat_map(|sessions| &sessions.each).collect();
     if sessions.is_empty() {

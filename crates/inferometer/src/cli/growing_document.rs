@@ -6,15 +6,15 @@ use crate::output;
 use crate::session::store_root;
 use crate::terminal;
 use clap::Args;
-use ifm_analysis::comparison::SurveyEvidence;
-use ifm_analysis::insight::{Question, insights};
-use ifm_analysis::survey::Survey;
+use ifm_compare::comparison::ResultsEvidence;
 use ifm_core::sheet::{Factors, SHEET_VERSION};
 use ifm_core::tag::check_name;
 use ifm_core::{PlanCell, Sheet, parse_tag};
 use ifm_report::TerminalStyle;
 use ifm_report::kind::{Kind, Subject};
 use ifm_report::page::Page;
+use ifm_results::Results;
+use ifm_rules::insight::{Question, insights};
 use ifm_store::{Import, Store, new_run_id};
 use std::cell::{Cell, RefCell};
 use std::path::PathBuf;
@@ -157,9 +157,9 @@ impl<'a> GrowingDocument<'a> {
 
 /// The report of documents that were just created.
 pub fn shown(sheets: &[Sheet]) -> Option<Page> {
-    let survey = Survey::of_sheets(sheets);
-    let evidence = SurveyEvidence::new([], sheets);
-    let question = Question { evidence: &evidence, ..Question::new(&survey) };
+    let results = Results::of_sheets(sheets);
+    let evidence = ResultsEvidence::new([], sheets);
+    let question = Question { evidence: &evidence, ..Question::new(&results) };
     let insights = insights(&question);
     let subject =
         Subject { runs: &[], sheets, question, insights: &insights, audit: None, title: None };

@@ -6,9 +6,9 @@ use crate::exit::{Code, Failure};
 use crate::secrets::mask_command;
 use crate::session::store_root;
 use clap::Args;
-use ifm_analysis::comparison::rank::common_conditions;
-use ifm_analysis::comparison::{Condition, Measure, Metric, Side, rank};
-use ifm_analysis::gate::parse_load;
+use ifm_compare::comparison::rank::common_conditions;
+use ifm_compare::comparison::{Condition, Measure, Metric, Side, rank};
+use ifm_compare::gate::parse_load;
 use ifm_store::Store;
 
 /// Flags of `rank`.
@@ -52,7 +52,7 @@ const METRICS: [Measure; 11] = [
     Measure::value_of(Metric::Prefill),
     Measure::value_of(Metric::Kernel),
     Measure::value_of(Metric::StepRate),
-    Measure::value_of(Metric::CommandTime),
+    Measure::value_of(Metric::Duration),
 ];
 
 /// Runs the command.

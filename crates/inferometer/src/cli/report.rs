@@ -15,20 +15,20 @@ use crate::session::store_root;
 use crate::terminal;
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser as _};
-use ifm_analysis::audit::{Audit, Subject as Audited, audit};
-use ifm_analysis::comparison::SurveyEvidence;
-use ifm_analysis::definitions::{self, Definitions};
-use ifm_analysis::insight::{Question, Ranks, insights};
-use ifm_analysis::matrix::RankBy;
-use ifm_analysis::slo;
-use ifm_analysis::survey::Survey;
+use ifm_compare::comparison::ResultsEvidence;
+use ifm_compare::matrix::RankBy;
 use ifm_core::sheet::key;
 use ifm_core::spec::SloSpec;
 use ifm_machine::measured_machine::beside;
+use ifm_metrics::definitions::{self, Definitions};
+use ifm_metrics::slo;
 use ifm_plan::Journal;
 use ifm_report::kind::{KINDS, Kind, Subject};
 use ifm_report::page::{self, Page, Pictures};
 use ifm_report::{Charts, ReportModel, history_page};
+use ifm_results::Results;
+use ifm_rules::audit::{Audit, Subject as Audited, audit};
+use ifm_rules::insight::{Question, Ranks, insights};
 use ifm_store::Store;
 use std::path::PathBuf;
 
@@ -264,7 +264,7 @@ fn requests(store: &Store, names: &[PathBuf]) -> Result<Code, Failure> {
 fn sglang(store: &Store, names: &[PathBuf]) -> Result<Code, Failure> {
     for name in names {
         let run = inputs::open_run(store, name)?;
-        let model = ReportModel::new(&run, ifm_analysis::summarize(&run));
+        let model = ReportModel::new(&run, ifm_metrics::summarize(&run));
         let sheet = definitions::sheet(&run, Definitions::Sglang);
         terminal::print(&ifm_report::sglang(&model, &sheet));
     }
@@ -368,17 +368,17 @@ impl ReportArgs {
     /// # Errors
     /// Nothing to report, or a target that cannot be read.
     pub fn page(&self, subjects: &Subjects) -> Result<Page, Failure> {
-        let mut survey = subjects.survey();
-        self.check_factors(&survey)?;
+        let mut results = subjects.results();
+        self.check_factors(&results)?;
         if self.compare.as_deref() == Some(key::RUN) {
-            survey = survey.by_side();
+            results = results.by_side();
         }
         let audit: Option<Audit> =
             (!subjects.sheets.is_empty()).then(|| audit(&self.audited(subjects)));
         let members = subjects.runs.iter().map(|run| run.evidence.clone());
-        let evidence = SurveyEvidence::new(members, &subjects.sheets);
+        let evidence = ResultsEvidence::new(members, &subjects.sheets);
         let question = Question {
-            survey: &survey,
+            results: &results,
             evidence: &evidence,
             slo: self.target(subjects)?,
             usd_per_hour: self.price.or_else(|| price::stored(subjects)),
@@ -386,7 +386,7 @@ impl ReportArgs {
             baseline: self
                 .baseline
                 .as_ref()
-                .map(|word| survey.side_of(word).unwrap_or(word).to_owned()),
+                .map(|word| results.side_of(word).unwrap_or(word).to_owned()),
             gpu: self.gpu.clone(),
             model: self.model.clone(),
             people: self.people.map(f64::from),
@@ -419,8 +419,8 @@ impl ReportArgs {
     ///
     /// # Errors
     /// The available factors or values.
-    fn check_factors(&self, survey: &Survey) -> Result<(), Failure> {
-        let factors = survey.factor_names();
+    fn check_factors(&self, results: &Results) -> Result<(), Failure> {
+        let factors = results.factor_names();
         if let Some(by) = self.compare.as_ref().filter(|by| !factors.contains(by)) {
             return Err(Failure::usage(format!(
                 "--compare {by}: no result has the factor \"{by}\""
@@ -428,14 +428,14 @@ impl ReportArgs {
             .hint(format!("factors of these results: {}", factors.join(", "))));
         }
         let Some(baseline) = &self.baseline else { return Ok(()) };
-        let of = |by: &String| survey.side_values(by);
+        let of = |by: &String| results.side_values(by);
         let values: Vec<String> = match &self.compare {
             Some(by) => of(by),
             None => factors.iter().flat_map(of).collect(),
         };
         let wanted = baseline.to_lowercase();
         let is_meant = |value: &String| value.to_lowercase().contains(&wanted);
-        if values.iter().any(is_meant) || survey.side_of(baseline).is_some() {
+        if values.iter().any(is_meant) || results.side_of(baseline).is_some() {
             return Ok(());
         }
         let by = self.compare.as_ref().map(|by| format!(" of {by}")).unwrap_or_default();

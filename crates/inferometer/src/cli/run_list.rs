@@ -189,7 +189,7 @@ impl Row {
         }
         let entry = store.find(&self.id).ok()?;
         let run = store.open(&entry).ok()?.data;
-        let summary = ifm_analysis::summarize(&run);
+        let summary = ifm_metrics::summarize(&run);
         ifm_report::headline(&summary)
     }
 
@@ -275,7 +275,7 @@ mod tests {
 
     #[test]
     fn an_open_loop_is_listed_by_its_rate_and_not_by_its_bound() {
-        let closed = ifm_analysis::testing::run(&[8], Vec::new()).manifest.spec.levels.remove(0);
+        let closed = ifm_metrics::testing::run(&[8], Vec::new()).manifest.spec.levels.remove(0);
         assert_eq!(load_asked(&closed), "8");
         let (rate, curve) = (2.5, RateCurve::Linear);
         let stretch =

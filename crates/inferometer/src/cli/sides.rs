@@ -16,7 +16,7 @@ use crate::inputs::{self, Subject};
 use crate::output::OwnFormats;
 use crate::terminal;
 use clap::Args;
-use ifm_analysis::comparison::{
+use ifm_compare::comparison::{
     Difference, DifferenceKind, Measure, Member, NO_COMMON_LOAD, Settings, Side,
 };
 use ifm_core::spec::SloSpec;

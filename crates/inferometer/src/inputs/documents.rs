@@ -3,10 +3,10 @@
 //! Not here: their content (`ifm-interop`), and their use (`cli`).
 
 use crate::exit::Failure;
-use ifm_analysis::definitions::{self, Definitions};
 use ifm_core::order::Order as _;
 use ifm_core::{RunData, Sheet};
 use ifm_interop::{ImportError, Input, Recognised};
+use ifm_metrics::definitions::{self, Definitions};
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};

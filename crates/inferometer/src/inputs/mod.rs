@@ -12,10 +12,10 @@ pub mod timeline;
 use crate::exit::Failure;
 use crate::terminal;
 use copies::{Copied, Originals, keep};
-use ifm_analysis::survey::{Given, Survey};
 use ifm_core::{RunData, Sheet};
 use ifm_interop::{ImportError, settle_together};
 use ifm_report::ReportModel;
+use ifm_results::{Given, Results};
 use ifm_store::{RunEntry, Store};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -36,13 +36,13 @@ pub struct Subjects {
 
 impl Subjects {
     /// All points, with the sides distinguished.
-    pub fn survey(&self) -> Survey {
-        let mut survey = Survey::default();
+    pub fn results(&self) -> Results {
+        let mut results = Results::default();
         for run in &self.runs {
-            survey.extend(Survey::of_run(&run.manifest, &run.summary));
+            results.extend(Results::of_run(&run.manifest, &run.summary));
         }
-        survey.extend(Survey::of_sheets(&self.sheets));
-        survey.with_sides(&self.given.concat())
+        results.extend(Results::of_sheets(&self.sheets));
+        results.with_sides(&self.given.concat())
     }
 
     /// Omits copies, reports that, and records what was omitted. A stored run, which has all of its
@@ -215,7 +215,7 @@ pub fn open(store: &Store, names: &[PathBuf]) -> Result<Subjects, Failure> {
         let model = match run {
             Subject::Run(entry) => load_beside(store, &entry, &tools)?,
             Subject::RunFile(run) => {
-                ReportModel::beside_documents(&run, ifm_analysis::summarize(&run), &tools)
+                ReportModel::beside_documents(&run, ifm_metrics::summarize(&run), &tools)
             }
             Subject::Documents(..) => continue,
         };

@@ -4,10 +4,10 @@
 
 use crate::exit::Failure;
 use crate::terminal;
-use ifm_analysis::survey::{are_repeats, setup_differences};
 use ifm_core::words::counted;
 use ifm_core::{Manifest, RunData};
 use ifm_report::ReportModel;
+use ifm_results::{are_repeats, setup_differences};
 use ifm_store::{FindError, Import, NAME_LENGTH_MAX, RunEntry, Store};
 
 /// Finds a run by what the user typed.
@@ -156,7 +156,7 @@ pub fn load_beside(
     tools: &[String],
 ) -> Result<ReportModel, Failure> {
     let run = open(store, entry)?;
-    let summary = ifm_analysis::summarize(&run);
+    let summary = ifm_metrics::summarize(&run);
     let model = ReportModel::beside_documents(&run, summary, tools);
     Ok(ReportModel { is_live: entry.is_live().ok(), ..model })
 }

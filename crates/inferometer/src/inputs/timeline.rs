@@ -6,8 +6,8 @@
 use crate::exit::Failure;
 use crate::inputs::{self, Subject};
 use crate::terminal;
-use ifm_analysis::comparison::{Member, Settings, Side};
-use ifm_analysis::history::{Dated, comparable};
+use ifm_compare::comparison::{Member, Settings, Side};
+use ifm_compare::history::{Dated, comparable};
 use ifm_core::order::Order as _;
 use ifm_core::{Manifest, RunData, RunState, Sheet, parse_tag};
 use ifm_store::{RunEntry, Store};

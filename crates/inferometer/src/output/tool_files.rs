@@ -1,11 +1,11 @@
 //! Files of other tools, written at the end of a run or from a stored one.
 //!
-//! Not here: their content (`ifm-interop`), and their definitions (`ifm-analysis`).
+//! Not here: their content (`ifm-interop`), and their definitions (`ifm-metrics`).
 
 use crate::exit::Failure;
-use ifm_analysis::definitions::{Definitions, sheet_with};
 use ifm_core::RunData;
 use ifm_interop::{EXPORTS, Export, ExportOptions, Exported};
+use ifm_metrics::definitions::{Definitions, sheet_with};
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -105,10 +105,10 @@ impl ExportAsk {
 /// Options with facts of the run: whether its latency target is the default one.
 pub fn of_run(options: ExportOptions, run: &RunData) -> ExportOptions {
     let spec = &run.manifest.spec;
-    let default = ifm_analysis::slo::default_of(spec.target.api).terms;
+    let default = ifm_metrics::slo::default_of(spec.target.api).terms;
     // Runs older than this field have the same terms.
     let has_default_target = spec.slo.is_default
-        || ifm_analysis::slo::parse(default).is_ok_and(|default| default.terms == spec.slo.terms);
+        || ifm_metrics::slo::parse(default).is_ok_and(|default| default.terms == spec.slo.terms);
     ExportOptions { has_default_target, ..options }
 }
 

@@ -2,8 +2,9 @@
 
 use super::{Experiment, files};
 use crate::exit::Failure;
+use ifm_core::Metric;
 use ifm_core::RunState;
-use ifm_core::sheet::{Quantity, Statistic};
+use ifm_core::sheet::Statistic;
 use ifm_plan::{Event, Fate, Journal};
 use std::collections::BTreeMap;
 
@@ -40,7 +41,7 @@ pub fn missing_events(of: &Experiment, journal: &Journal) -> Result<Vec<Event>, 
         if is_begun(&place.cell) {
             let times =
                 import.sheets.iter().flat_map(|sheet| &sheet.parts).flat_map(|part| &part.rows);
-            let ms = times.filter_map(|row| row.value(&Quantity::Duration, Statistic::Value));
+            let ms = times.filter_map(|row| row.value(Metric::Duration, Statistic::Value));
             let seconds = ms.sum::<f64>() / MS_PER_S;
             found.entry(place.cell).or_insert((import.id, seconds));
         }

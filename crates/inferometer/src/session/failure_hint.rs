@@ -1,7 +1,7 @@
 //! What to try after a run in which no request got a complete answer.
 
-use ifm_analysis::failure::Failures;
 use ifm_core::{Outcome, RequestRecord, RunData};
+use ifm_metrics::failure::Failures;
 
 /// What to try after a run without an answer.
 pub(super) fn hint_for(run: &RunData, why: &str, failures: Option<&Failures>) -> String {

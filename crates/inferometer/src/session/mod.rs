@@ -18,10 +18,6 @@ use crate::output::Format;
 use crate::terminal;
 use beginning::{check_items, check_open_files, first_manifest, form_templates, probe_template};
 use failure_hint::hint_for;
-use ifm_analysis::definitions::{self, Definitions};
-use ifm_analysis::failure::Failures;
-use ifm_analysis::health::{self, HealthEvidence};
-use ifm_analysis::{LevelSummary, RunSummary, Seen, Settling};
 use ifm_core::order::Order as _;
 use ifm_core::spec::{ArrivalLaw, LoadSpec};
 use ifm_core::words::counted;
@@ -33,6 +29,10 @@ use ifm_drive::{DriveError, Evidence, LevelPlan, LevelResult, Progress, Stop, St
 use ifm_form::Checker;
 use ifm_live::{Board, Live, Manner, RunFacts};
 use ifm_machine::telemetry::{self, Telemetry};
+use ifm_metrics::definitions::{self, Definitions};
+use ifm_metrics::failure::Failures;
+use ifm_metrics::health::{self, HealthEvidence};
+use ifm_metrics::{LevelSummary, RunSummary, Seen, Settling};
 use ifm_predict::Simulated;
 use ifm_report::{LevelTable, ReportModel, TerminalStyle};
 use ifm_session::background_probe::{self, BackgroundProbe};
@@ -415,7 +415,7 @@ impl Session {
     fn show_level(&self, manifest: &Manifest, index: usize) -> Option<LevelSummary> {
         let run = RunView { manifest, requests: &self.sink.records, series: &[] };
         let ended = self.source.ended_early();
-        let summary = ifm_analysis::summarize_ended_level(run, ended, index as u16)?;
+        let summary = ifm_metrics::summarize_ended_level(run, ended, index as u16)?;
         let has_rows =
             self.job.spec.levels.len() > 1 || matches!(self.job.course, LevelPlanner::Capacity(_));
         if self.job.format == Format::Text && has_rows && !self.job.quiet && !self.job.is_a_part {
@@ -495,7 +495,7 @@ impl Session {
         let folder = writer.path().to_owned();
         let run = RunData { manifest: manifest.clone(), requests: records, series: series.clone() };
         let sealed = writer.seal(manifest, &series);
-        let summary = ifm_analysis::summarize_with(&run, &shown);
+        let summary = ifm_metrics::summarize_with(&run, &shown);
         let model = ReportModel::new(&run, summary);
         let model = match &job.vllm_lines {
             Some(lines) => model.with_vllm_lines(lines.clone(), &run),
@@ -613,7 +613,7 @@ fn verdict(
     let is_answered =
         |record: &RequestRecord| record.phase == Phase::Measure && record.outcome.is_ok();
     if run.requests.iter().any(is_answered) {
-        return match ifm_analysis::warning::load_missed(run, summary) {
+        return match ifm_metrics::warning::load_missed(run, summary) {
             None => Ok(Code::Done),
             Some(why) => Err(Failure::new(Code::Invalid, format!("the run is invalid: {why}"))
                 .hint("use a less busy host, a lower load, or --readers; the run is stored")),

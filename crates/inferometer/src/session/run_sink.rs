@@ -2,12 +2,12 @@
 
 use crate::secrets::Secrets;
 use crate::terminal;
-use ifm_analysis::Settling;
 use ifm_core::manifest::request_id;
 use ifm_core::{LevelEnd, RequestRecord, Validity};
 use ifm_drive::Sink;
 use ifm_form::Checker;
 use ifm_live::Board;
+use ifm_metrics::Settling;
 use ifm_session::background_probe::{self, Finished};
 use ifm_session::media_token_estimate::Pairs;
 use ifm_store::RunWriter;

@@ -1,11 +1,11 @@
 //! How a run ends: its exit code.
 
 use super::*;
-use ifm_analysis::testing::{closed_loop, failed, run};
 use ifm_core::health::SpanQuantiles;
+use ifm_metrics::testing::{closed_loop, failed, run};
 
 fn code(run: &RunData) -> (Option<Code>, String) {
-    let summary = ifm_analysis::summarize(run);
+    let summary = ifm_metrics::summarize(run);
     match verdict(run, &summary, &Ended::Planned, &Signals::default()) {
         Ok(code) => (Some(code), String::new()),
         Err(failure) => (Some(failure.code), failure.to_string()),
@@ -42,7 +42,7 @@ fn a_field_that_a_strict_server_refuses_can_be_left_out() {
         let mut request = failed(0, 0, 0, 0.0, 10.0);
         (request.http_status, request.error) = (Some(status), Some(why.to_owned()));
         let run = run(&[1], vec![request]);
-        let summary = ifm_analysis::summarize(&run);
+        let summary = ifm_metrics::summarize(&run);
         let failure = verdict(&run, &summary, &Ended::Planned, &Signals::default()).unwrap_err();
         failure.to_string().split_once("hint: ").unwrap().1.to_owned()
     };

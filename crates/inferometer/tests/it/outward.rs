@@ -1,8 +1,8 @@
 //! Results sent to other services: a server here records what it receives.
 
 use crate::support::{program, run, stderr, stdout, store, store_changed};
-use ifm_analysis::testing::{NoisyLoop, conversations, noisy_run, run as run_of};
 use ifm_interop::export::otlp;
+use ifm_metrics::testing::{NoisyLoop, conversations, noisy_run, run as run_of};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader, Read, Write};

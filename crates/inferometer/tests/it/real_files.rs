@@ -4,11 +4,12 @@
 //! file, or no longer checks one. A finding may join the list once it was checked manually. After an
 //! intended change: `INSTA_UPDATE=always cargo test -p inferometer --test it -- real_files`.
 
-use ifm_analysis::audit::{Audit, Level, Looked, RuleResult, Subject, audit};
-use ifm_analysis::survey::Survey;
+use ifm_core::Metric;
 use ifm_core::Sheet;
-use ifm_core::sheet::{Quantity, Row, RowRole, Statistic};
+use ifm_core::sheet::{Row, RowRole, Statistic};
 use ifm_interop::{Input, settle_together};
+use ifm_results::Results;
+use ifm_rules::audit::{Audit, Level, Looked, RuleResult, Subject, audit};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -106,9 +107,9 @@ fn a_folder_that_a_tool_left_is_read_once() {
         let mut sheets: Vec<Sheet> = paths.iter().map(|path| read(path)).collect();
         assert_eq!(sheets.len(), others + 1, "{folder}");
         settle_together(&mut sheets);
-        let survey = Survey::of_sheets(&sheets);
-        let alone = Survey::of_sheets(&[read(&data.join(folder).join(fullest))]);
-        assert_eq!(survey.points.len(), alone.points.len(), "{folder}");
+        let results = Results::of_sheets(&sheets);
+        let alone = Results::of_sheets(&[read(&data.join(folder).join(fullest))]);
+        assert_eq!(results.points.len(), alone.points.len(), "{folder}");
         // The remainder is the content of the fullest file, with the requests of the file next to
         // it.
         let row = |sheets: &[Sheet]| -> Vec<Row> {
@@ -172,11 +173,11 @@ fn what_is_no_other_form_stays() {
 #[test]
 fn the_output_of_guidellm_is_that_of_its_time() {
     let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../ifm-interop/tests/data");
-    let survey = Survey::of_sheets(&[read(&data.join("guidellm-0.8.1/result.json"))]);
-    for point in &survey.points {
-        let rate = point.central(&Quantity::OutputRate).expect("a rate").value;
-        let tokens = point.value(&Quantity::OutputTokens, Statistic::Sum).expect("tokens");
-        let ms = point.value(&Quantity::Duration, Statistic::Value).expect("a duration");
+    let results = Results::of_sheets(&[read(&data.join("guidellm-0.8.1/result.json"))]);
+    for point in &results.points {
+        let rate = point.central(Metric::OutputRate).expect("a rate").value;
+        let tokens = point.value(Metric::OutputTokens, Statistic::Sum).expect("tokens");
+        let ms = point.value(Metric::Duration, Statistic::Value).expect("a duration");
         let by_hand = tokens / (ms / 1e3);
         assert!((rate / by_hand - 1.0).abs() < 1e-3, "{rate} for {by_hand}");
     }

@@ -1,7 +1,7 @@
 //! Running the binary, and servers to run it against.
 
-use ifm_analysis::testing::{NoisyLoop, noisy_run};
 use ifm_core::Manifest;
+use ifm_metrics::testing::{NoisyLoop, noisy_run};
 use ifm_store::Store;
 use ifm_truth::paced::{Pace, Paced, PacedOptions, run_paced};
 use serde_json::Value;

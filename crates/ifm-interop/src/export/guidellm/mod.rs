@@ -7,7 +7,8 @@ mod whole;
 use super::fields::{factor, labels, number, percentile_name, times, value};
 use super::{Export, Exported, Writer, asked, serving};
 use crate::import::{Carried, GUIDELLM_CARRIED, GUIDELLM_PER_TOKEN};
-use ifm_core::sheet::{Definition, Factors, Figure, Quantity, Row, Statistic, StdKind, key};
+use ifm_core::Metric;
+use ifm_core::sheet::{Definition, Factors, Figure, Row, Statistic, StdKind, key};
 use ifm_core::{RunData, Sheet};
 use serde_json::{Map, Value, json};
 
@@ -70,34 +71,34 @@ fn benchmark(row: &Row, factors: &Factors, is_ours: bool) -> Value {
     let mut metrics = Map::new();
     for (name, quantity, scale) in [
         // Seconds; the others are in milliseconds, as in a sheet.
-        ("request_latency", Quantity::E2e, 1e-3),
-        ("time_to_first_token_ms", Quantity::Ttft, 1.0),
-        ("time_to_first_output_token_ms", Quantity::Ttfot, 1.0),
-        ("inter_token_latency_ms", Quantity::Itl, 1.0),
-        ("time_per_output_token_ms", Quantity::Tpot, 1.0),
+        ("request_latency", Metric::E2e, 1e-3),
+        ("time_to_first_token_ms", Metric::Ttft, 1.0),
+        ("time_to_first_output_token_ms", Metric::Ttfat, 1.0),
+        ("inter_token_latency_ms", Metric::Itl, 1.0),
+        ("time_per_output_token_ms", Metric::Tpot, 1.0),
     ] {
-        if let Some(summary) = distribution(row, &quantity, scale, is_ours) {
+        if let Some(summary) = distribution(row, quantity, scale, is_ours) {
             metrics.insert(name.to_owned(), json!({"successful": summary}));
         }
     }
     for (name, quantity) in [
-        ("requests_per_second", Quantity::RequestRate),
-        ("request_concurrency", Quantity::InFlight),
-        ("prompt_tokens_per_second", Quantity::InputRate),
-        ("output_tokens_per_second", Quantity::OutputRate),
-        ("tokens_per_second", Quantity::TotalRate),
+        ("requests_per_second", Metric::RequestRate),
+        ("request_concurrency", Metric::InFlight),
+        ("prompt_tokens_per_second", Metric::InputRate),
+        ("output_tokens_per_second", Metric::OutputRate),
+        ("tokens_per_second", Metric::TotalRate),
     ] {
-        if let Some(mean) = value(row, &quantity) {
+        if let Some(mean) = value(row, quantity) {
             metrics.insert(name.to_owned(), json!({"successful": {"mean": mean}}));
         }
     }
     media(row, is_ours, &mut metrics);
-    let count = |quantity| number(value(row, &quantity));
+    let count = |quantity| number(value(row, quantity));
     metrics.insert(
         "request_totals".to_owned(),
         json!({
-            "successful": count(Quantity::RequestsOk),
-            "errored": count(Quantity::RequestsFailed),
+            "successful": count(Metric::RequestsOk),
+            "errored": count(Metric::RequestsFailed),
         }),
     );
     json!({
@@ -108,7 +109,7 @@ fn benchmark(row: &Row, factors: &Factors, is_ours: bool) -> Value {
             "model": factor(factors, key::MODEL),
         },
         "metrics": metrics,
-        "duration": number(value(row, &Quantity::Duration).map(|ms| ms / 1e3)),
+        "duration": number(value(row, Metric::Duration).map(|ms| ms / 1e3)),
     })
 }
 
@@ -117,10 +118,10 @@ fn media(row: &Row, is_ours: bool, metrics: &mut Map<String, Value>) {
     for Carried { kind, name, each: (quantity, unit), rate } in GUIDELLM_CARRIED {
         let mut shown = Map::new();
         let scale = unit.factor().map_or(1.0, f64::recip);
-        if let Some(summary) = distribution(row, &quantity, scale, is_ours) {
+        if let Some(summary) = distribution(row, quantity, scale, is_ours) {
             shown.insert("input".to_owned(), json!({"successful": summary}));
         }
-        let mean = rate.and_then(|(rate, _)| value(row, &rate));
+        let mean = rate.and_then(|(rate, _)| value(row, rate));
         if let Some(mean) = mean {
             shown.insert("input_per_second".to_owned(), json!({"successful": {"mean": mean}}));
         }
@@ -135,12 +136,12 @@ fn media(row: &Row, is_ours: bool, metrics: &mut Map<String, Value>) {
 
 /// The statistics of a time. The TPOT of another tool is not exported as GuideLLM's TPOT, which
 /// includes the time to the first token.
-fn distribution(row: &Row, quantity: &Quantity, scale: f64, is_ours: bool) -> Option<Value> {
+fn distribution(row: &Row, quantity: Metric, scale: f64, is_ours: bool) -> Option<Value> {
     let mut summary = Map::new();
     let mut percentiles = Map::new();
     let is_meant = |figure: &&Figure| match quantity {
-        Quantity::Tpot => {
-            figure.quantity == *quantity && (is_ours || figure.definition != Definition::Same)
+        Metric::Tpot => {
+            figure.quantity == quantity && (is_ours || figure.definition != Definition::Same)
         }
         _ => true,
     };

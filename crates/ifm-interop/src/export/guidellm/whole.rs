@@ -8,8 +8,9 @@
 //! the reader reports that. Single requests stay in the run.
 
 use super::super::steady;
+use ifm_core::Metric;
 use ifm_core::RunData;
-use ifm_core::sheet::{Quantity, Row, Spread, Statistic};
+use ifm_core::sheet::{Row, Spread, Statistic};
 use ifm_core::spec::{Api, ArrivalLaw, LoadSpec};
 use serde_json::{Map, Value, json};
 
@@ -165,8 +166,8 @@ pub(super) fn fill(
     (row, number): (&Row, usize),
     load: Option<&LoadSpec>,
 ) {
-    let count = |quantity| row.value(&quantity, Statistic::Value).map(|value| value as u64);
-    let (ok, failed) = (count(Quantity::RequestsOk), count(Quantity::RequestsFailed));
+    let count = |quantity| row.value(quantity, Statistic::Value).map(|value| value as u64);
+    let (ok, failed) = (count(Metric::RequestsOk), count(Metric::RequestsFailed));
     // Every request that was sent is waited for.
     let counts = json!({
         "successful": ok,
@@ -290,7 +291,7 @@ fn times(run: &RunData, row: &Row, number: usize) -> Option<(f64, f64)> {
     let start_ns = starts.map(|record| record.start_ns).min()?;
     let start_s = run.manifest.clock.origin_unix_ns.saturating_add(start_ns) as f64 / NS_PER_S;
     // A duration is in milliseconds in a sheet.
-    let lasts_s = row.value(&Quantity::Duration, Statistic::Value)? / 1e3;
+    let lasts_s = row.value(Metric::Duration, Statistic::Value)? / 1e3;
     Some((start_s, start_s + lasts_s))
 }
 

@@ -71,7 +71,7 @@ fn figures(headings: &[String], cells: &[String], line: u32) -> Vec<Figure> {
     let numbers: Vec<_> =
         columns.filter_map(|(column, cell)| Some((column, measure::printed(cell)?))).collect();
     let (quantity, single) = words::quantity(&words::tag(name), numbers.len() == 1);
-    let definition = words::definition(&quantity);
+    let definition = words::definition(quantity);
     let measure = Measure {
         quantity,
         unit: unit.unwrap_or(Unit::Count),

@@ -4,9 +4,10 @@
 //! Not here: where the numbers are in a line. Each engine has a file of its own.
 
 use super::Found;
+use ifm_core::Metric;
 use ifm_core::sheet::{
-    Definition, Figure, Part, PartKind, Place, Quantity, Remark, RemarkKind, Row, RowRole,
-    Statistic, Unit, key,
+    Definition, Figure, Part, PartKind, Place, Remark, RemarkKind, Row, RowRole, Statistic, Unit,
+    key,
 };
 use serde_json::Value;
 
@@ -29,8 +30,8 @@ pub(super) struct Answer {
 }
 
 /// A quantity without a name of its own in the sheet.
-pub(super) fn own(name: &str) -> Quantity {
-    Quantity::Other(name.to_owned())
+pub(super) fn own(name: &str) -> Metric {
+    Metric::other(name)
 }
 
 /// A definition that differs from inferometer's, in words.
@@ -57,14 +58,14 @@ impl Answer {
     pub fn add(
         &mut self,
         line: u32,
-        quantity: Quantity,
+        quantity: Metric,
         printed: &str,
         unit: Unit,
         definition: Definition,
     ) {
         let value = number(printed).unwrap_or(f64::NAN);
         if !value.is_finite() {
-            let text = format!("{quantity}: `{printed}` is not a number");
+            let text = format!("{}: `{printed}` is not a number", quantity.prose());
             self.remarks.push(Remark { kind: RemarkKind::Missing, place: Place::line(line), text });
         }
         let figure = Figure::new(quantity, Statistic::Value, value, unit);
@@ -72,8 +73,8 @@ impl Answer {
     }
 
     /// Keeps what the engine prints for something that it did not measure: zero is not a figure of it.
-    pub fn keep_unmeasured(&mut self, quantity: &Quantity, printed: &str) {
-        self.keep(&quantity.to_string(), printed);
+    pub fn keep_unmeasured(&mut self, quantity: Metric, printed: &str) {
+        self.keep(quantity.prose(), printed);
     }
 
     /// Adds a figure that is printed on a line.
@@ -93,8 +94,8 @@ impl Answer {
     }
 
     /// Whether a figure of this quantity was printed, with or without a value.
-    pub fn has(&self, quantity: &Quantity) -> bool {
-        self.row.figures.iter().any(|figure| figure.quantity == *quantity)
+    pub fn has(&self, quantity: Metric) -> bool {
+        self.row.figures.iter().any(|figure| figure.quantity == quantity)
     }
 
     /// The part that holds the answer; none where no figure has a value.

@@ -8,9 +8,8 @@ use super::super::grid::{Grid, grid, stray};
 use super::super::measure::{Cell, name_and_unit, plain};
 use super::super::text::{Line, Text};
 use super::{Block, Found};
-use ifm_core::sheet::{
-    Factors, Figure, Part, PartKind, Place, Quantity, Row, RowRole, Statistic, Unit,
-};
+use ifm_core::Metric;
+use ifm_core::sheet::{Factors, Figure, Part, PartKind, Place, Row, RowRole, Statistic, Unit};
 use serde_json::{Map, Value, json};
 
 pub(super) struct Attention;
@@ -87,7 +86,7 @@ fn title(first: Line<'_>, text: &Text) -> Option<String> {
 struct Pass {
     column: usize,
     direction: &'static str,
-    quantity: Quantity,
+    quantity: Metric,
     unit: Unit,
 }
 
@@ -105,7 +104,7 @@ fn table(
             let grid = grid(line, text)?;
             let passes: Vec<Pass> =
                 grid.head.iter().enumerate().filter_map(|(at, head)| pass(at, head)).collect();
-            let timed = passes.iter().any(|pass| pass.quantity == Quantity::KernelTime);
+            let timed = passes.iter().any(|pass| pass.quantity == Metric::Kernel);
             return timed.then_some((grid, passes));
         }
         if words.starts_with('╔') {
@@ -129,9 +128,9 @@ fn pass(column: usize, head: &str) -> Option<Pass> {
     };
     let unit = name_and_unit(head).1;
     let (quantity, usual) = if rest.starts_with("time") || rest.starts_with("latency") {
-        (Quantity::KernelTime, Unit::Other(String::new()))
+        (Metric::Kernel, Unit::Other(String::new()))
     } else if rest.contains("flop") {
-        (Quantity::FlopRate, Unit::Other(String::new()))
+        (Metric::FlopRate, Unit::Other(String::new()))
     } else {
         return None;
     };
@@ -150,17 +149,12 @@ fn rows(table: &Grid, passes: &[Pass]) -> Vec<Row> {
                 let Some(cell) = cells.get(pass.column) else { continue };
                 match Cell::read(cell) {
                     Cell::Number { value, printed, .. } => row.figures.push(
-                        Figure::new(
-                            pass.quantity.clone(),
-                            Statistic::Value,
-                            value,
-                            pass.unit.clone(),
-                        )
-                        .as_printed(printed),
+                        Figure::new(pass.quantity, Statistic::Value, value, pass.unit.clone())
+                            .as_printed(printed),
                     ),
                     Cell::Missing => {
                         let mut figure = Figure::new(
-                            pass.quantity.clone(),
+                            pass.quantity,
                             Statistic::Value,
                             f64::NAN,
                             pass.unit.clone(),
@@ -210,7 +204,7 @@ fn mask(first: Line<'_>, text: &Text) -> Option<(Row, u32)> {
         && let Ok(value) = printed.trim().parse()
     {
         row.figures.push(
-            Figure::new(Quantity::Sparsity, Statistic::Value, value, Unit::Percent)
+            Figure::new(Metric::Sparsity, Statistic::Value, value, Unit::Percent)
                 .as_printed(printed.trim()),
         );
     }
@@ -291,14 +285,14 @@ mod tests {
         assert_eq!(part.factors.get(MASK), Some("Some Mask"));
         assert_eq!(part.unknown["correctness_check"], "passed");
         assert_eq!(part.rows.len(), 3);
-        assert_eq!(part.rows[0].value(&Quantity::KernelTime, Statistic::Value), Some(4.5));
-        assert_eq!(part.rows[0].value(&Quantity::FlopRate, Statistic::Value), Some(100.25e12));
+        assert_eq!(part.rows[0].value(Metric::Kernel, Statistic::Value), Some(4.5));
+        assert_eq!(part.rows[0].value(Metric::FlopRate, Statistic::Value), Some(100.25e12));
         assert_eq!(part.rows[1].factors.get(PASS), Some("backward"));
         let mask = &part.rows[2];
         assert_eq!(mask.text.as_deref(), Some("░░\n██░░\n████░░\n██████░░"));
         assert_eq!(mask.unknown["drawn"]["empty"], 6);
         assert_eq!(mask.unknown["drawn"]["sparsity_at_least"], 0.375);
-        assert_eq!(mask.value(&Quantity::Sparsity, Statistic::Value), Some(0.375));
+        assert_eq!(mask.value(Metric::Sparsity, Statistic::Value), Some(0.375));
     }
 
     #[test]

@@ -9,8 +9,9 @@ use super::super::grid::{resumed, stray};
 use super::super::text::{Line, Text};
 use super::spans::{cells, columns, is_rule, spread};
 use super::{Block, Found, joining};
+use ifm_core::Metric;
 use ifm_core::sheet::{
-    Definition, Factors, Figure, Part, PartKind, Place, Quantity, Remark, RemarkKind, Row, RowRole,
+    Definition, Factors, Figure, Part, PartKind, Place, Remark, RemarkKind, Row, RowRole,
     Statistic, Unit,
 };
 use serde_json::{Map, Value};
@@ -166,7 +167,7 @@ impl Table {
 
 /// Where no request was completed there is no mean over them, and a zero is printed for it.
 fn without_means_of_none(mut row: Row) -> Row {
-    if row.value(&Quantity::RequestsOk, Statistic::Value) == Some(0.0) {
+    if row.value(Metric::RequestsOk, Statistic::Value) == Some(0.0) {
         let means = row.figures.iter_mut().filter(|figure| figure.statistic == Statistic::Mean);
         means.filter(|figure| figure.value == Some(0.0)).for_each(|figure| figure.value = None);
     }
@@ -206,10 +207,10 @@ fn row(columns: &[Vec<String>], cells: &[String], line: u32, title: &str) -> Row
                 true => {
                     Definition::Different("over all requests, also those that failed".to_owned())
                 }
-                false => words::definition(&quantity, statistic),
+                false => words::definition(quantity, statistic),
             };
             let value = value.unwrap_or(f64::NAN);
-            let mut figure = Figure::new(quantity.clone(), statistic, value, unit.clone())
+            let mut figure = Figure::new(quantity, statistic, value, unit.clone())
                 .as_printed(printed)
                 .defined(definition);
             figure.place = Some(own(column));
@@ -222,7 +223,7 @@ fn row(columns: &[Vec<String>], cells: &[String], line: u32, title: &str) -> Row
 /// The meaning of a column in a table of media: `Input Pixels` of one request, or per second. For
 /// text, the tool counts tokens, words and characters separately from the server's counts, so these
 /// columns are not read.
-fn carried(kind: &str, column: &[String]) -> Option<(Quantity, Statistic, Unit)> {
+fn carried(kind: &str, column: &[String]) -> Option<(Metric, Statistic, Unit)> {
     let heading = column.first()?.to_ascii_lowercase();
     let name = heading.strip_prefix("input ")?;
     let kind = kind.rsplit(' ').next()?.to_ascii_lowercase();
@@ -263,7 +264,7 @@ fn numbers(cell: &str, statistic: Statistic) -> Vec<(Statistic, Option<f64>, &st
 }
 
 /// What the headings of a column say.
-fn figure_of(column: &[String]) -> Option<(Quantity, Statistic, Unit)> {
+fn figure_of(column: &[String]) -> Option<(Metric, Statistic, Unit)> {
     let words = column.join(" ").to_ascii_lowercase();
     let has = |word: &str| words.contains(word);
     let statistic = match column.last()?.to_ascii_lowercase().as_str() {
@@ -276,13 +277,13 @@ fn figure_of(column: &[String]) -> Option<(Quantity, Statistic, Unit)> {
         .into_iter()
         .find(|outcome| column.iter().any(|heading| heading.eq_ignore_ascii_case(outcome)));
     let (quantity, unit) = match outcome {
-        Some("comp") if has("requests") => (Quantity::RequestsOk, Unit::Count),
-        Some("inc") if has("requests") => (Quantity::RequestsIncomplete, Unit::Count),
-        Some("err") if has("requests") => (Quantity::RequestsFailed, Unit::Count),
+        Some("comp") if has("requests") => (Metric::RequestsOk, Unit::Count),
+        Some("inc") if has("requests") => (Metric::RequestsIncomplete, Unit::Count),
+        Some("err") if has("requests") => (Metric::RequestsFailed, Unit::Count),
         Some("comp") if has("input tok") || has("prompt tok") => {
-            return tokens(Quantity::InputTokens, &words);
+            return tokens(Metric::InputTokens, &words);
         }
-        Some("comp") if has("output tok") => return tokens(Quantity::OutputTokens, &words),
+        Some("comp") if has("output tok") => return tokens(Metric::OutputTokens, &words),
         Some(_) => return None,
         None => plain(&words)?,
     };
@@ -290,36 +291,34 @@ fn figure_of(column: &[String]) -> Option<(Quantity, Statistic, Unit)> {
 }
 
 /// Tokens of completed requests: a mean per request in the oldest tables, otherwise a sum.
-fn tokens(quantity: Quantity, words: &str) -> Option<(Quantity, Statistic, Unit)> {
+fn tokens(quantity: Metric, words: &str) -> Option<(Metric, Statistic, Unit)> {
     let statistic = if words.contains("tok/req") { Statistic::Mean } else { Statistic::Sum };
     Some((quantity, statistic, Unit::Count))
 }
 
-fn plain(words: &str) -> Option<(Quantity, Unit)> {
+fn plain(words: &str) -> Option<(Metric, Unit)> {
     let has = |word: &str| words.contains(word);
     let time = if has("(ms)") || has(" ms") { Unit::Ms } else { Unit::S };
     let per_s = has("per sec") || has("/sec");
     Some(match () {
         () if has("timings") || has("duration") => match has(" dur") {
-            true => (Quantity::Duration, Unit::S),
+            true => (Metric::Duration, Unit::S),
             false => return None,
         },
-        () if has("ttfot") => (Quantity::Ttfot, time),
-        () if has("ttft") => (Quantity::Ttft, time),
-        () if has("itl") => (Quantity::Itl, time),
-        () if has("tpot") => (Quantity::Tpot, time),
-        () if has("request latency") || has("req latency") => (Quantity::E2e, time),
-        () if has("concurrency") => (Quantity::InFlight, Unit::Count),
-        () if has("request") && !has("tok") && per_s => (Quantity::RequestRate, Unit::PerS),
-        () if has("input tok") && per_s => (Quantity::InputRate, Unit::PerS),
-        () if has("output tok") && per_s || has("out tok/sec") => {
-            (Quantity::OutputRate, Unit::PerS)
-        }
-        () if has("total tok") && per_s || has("tot tok/sec") => (Quantity::TotalRate, Unit::PerS),
+        () if has("ttfot") => (Metric::Ttfat, time),
+        () if has("ttft") => (Metric::Ttft, time),
+        () if has("itl") => (Metric::Itl, time),
+        () if has("tpot") => (Metric::Tpot, time),
+        () if has("request latency") || has("req latency") => (Metric::E2e, time),
+        () if has("concurrency") => (Metric::InFlight, Unit::Count),
+        () if has("request") && !has("tok") && per_s => (Metric::RequestRate, Unit::PerS),
+        () if has("input tok") && per_s => (Metric::InputRate, Unit::PerS),
+        () if has("output tok") && per_s || has("out tok/sec") => (Metric::OutputRate, Unit::PerS),
+        () if has("total tok") && per_s || has("tot tok/sec") => (Metric::TotalRate, Unit::PerS),
         () if has("stream iter") => return None,
-        () if has("input tok") && has("per req") => (Quantity::InputTokens, Unit::Count),
-        () if has("output tok") && has("per req") => (Quantity::OutputTokens, Unit::Count),
-        () if has("total tok") && has("per req") => (Quantity::TotalTokens, Unit::Count),
+        () if has("input tok") && has("per req") => (Metric::InputTokens, Unit::Count),
+        () if has("output tok") && has("per req") => (Metric::OutputTokens, Unit::Count),
+        () if has("total tok") && has("per req") => (Metric::TotalTokens, Unit::Count),
         () => return None,
     })
 }
@@ -327,7 +326,8 @@ fn plain(words: &str) -> Option<(Quantity, Unit)> {
 #[cfg(test)]
 mod tests {
     use crate::{Input, read};
-    use ifm_core::sheet::{Quantity, RemarkKind, Statistic};
+    use ifm_core::Metric;
+    use ifm_core::sheet::{RemarkKind, Statistic};
 
     const HEAD: &str = "\
 Request Latency Statistics
@@ -380,23 +380,23 @@ constant@0.93|       0.38|        9.58|        49.0|  5.9|     5.8| 6.1
             assert_eq!(sheet.parts.len(), 1);
             let rows = &sheet.parts[0].rows;
             assert_eq!(rows.len(), 2);
-            let of = |at: usize, quantity, statistic| rows[at].value(&quantity, statistic);
+            let of = |at: usize, quantity, statistic| rows[at].value(quantity, statistic);
             for (quantity, statistic, value) in [
-                (Quantity::RequestsOk, Statistic::Value, 11.0),
-                (Quantity::RequestsIncomplete, Statistic::Value, 16.0),
-                (Quantity::RequestsFailed, Statistic::Value, 2.0),
-                (Quantity::InputTokens, Statistic::Mean, 257.0),
-                (Quantity::InputTokens, Statistic::Sum, 2827.0),
-                (Quantity::OutputTokens, Statistic::Sum, 1408.0),
-                (Quantity::Duration, Statistic::Value, 28900.0),
-                (Quantity::Itl, Statistic::Mean, 5.9),
+                (Metric::RequestsOk, Statistic::Value, 11.0),
+                (Metric::RequestsIncomplete, Statistic::Value, 16.0),
+                (Metric::RequestsFailed, Statistic::Value, 2.0),
+                (Metric::InputTokens, Statistic::Mean, 257.0),
+                (Metric::InputTokens, Statistic::Sum, 2827.0),
+                (Metric::OutputTokens, Statistic::Sum, 1408.0),
+                (Metric::Duration, Statistic::Value, 28900.0),
+                (Metric::Itl, Statistic::Mean, 5.9),
             ] {
-                assert_eq!(of(1, quantity.clone(), statistic), Some(value), "{quantity:?}");
+                assert_eq!(of(1, quantity, statistic), Some(value), "{quantity:?}");
             }
             assert_eq!(rows[1].unknown["Output Tok Total / Inc"], "1032");
             assert_eq!(rows[1].unknown["Prompt Tok/Req / Err"], "0.0");
-            assert_eq!(of(0, Quantity::RequestsOk, Statistic::Value), Some(0.0));
-            assert_eq!(of(0, Quantity::OutputTokens, Statistic::Mean), None);
+            assert_eq!(of(0, Metric::RequestsOk, Statistic::Value), Some(0.0));
+            assert_eq!(of(0, Metric::OutputTokens, Statistic::Mean), None);
         }
     }
 

@@ -7,9 +7,8 @@ use super::super::grid::{grid, stray};
 use super::super::measure;
 use super::super::text::{Line, Text};
 use super::{Block, Found};
-use ifm_core::sheet::{
-    Factors, Figure, Part, PartKind, Place, Quantity, Row, RowRole, Statistic, Unit,
-};
+use ifm_core::Metric;
+use ifm_core::sheet::{Factors, Figure, Part, PartKind, Place, Row, RowRole, Statistic, Unit};
 use serde_json::{Map, Value};
 
 pub(super) struct InferenceBenchmarker;
@@ -51,7 +50,7 @@ fn row(headings: &[String], cells: &[String], line: u32) -> Row {
     for (heading, cell) in headings.iter().zip(cells) {
         let place = Place { line: Some(line), pointer: Some(heading.clone()) };
         let mut push = |quantity, statistic, value, unit, printed: &str| {
-            let definition = definition(&quantity);
+            let definition = definition(quantity);
             let mut figure = Figure::new(quantity, statistic, value, unit)
                 .as_printed(printed)
                 .defined(definition);
@@ -62,8 +61,8 @@ fn row(headings: &[String], cells: &[String], line: u32) -> Row {
             strategies::strategy(cell.trim_end_matches("req/s"), &mut row.factors);
             row.label = Some(cell.clone());
         } else if let Some((ok, all)) = cell.split_once('/').and_then(counts) {
-            push(Quantity::RequestsOk, Statistic::Value, ok.0, Unit::Count, ok.1);
-            push(Quantity::Requests, Statistic::Value, all.0, Unit::Count, all.1);
+            push(Metric::RequestsOk, Statistic::Value, ok.0, Unit::Count, ok.1);
+            push(Metric::Requests, Statistic::Value, all.0, Unit::Count, all.1);
         } else if let (Some((quantity, statistic, unit)), Some((value, printed, own))) =
             (figure_of(heading), measure::printed(cell))
         {
@@ -82,16 +81,16 @@ fn counts<'a>((ok, all): (&'a str, &'a str)) -> Option<(Printed<'a>, Printed<'a>
     Some(((ok.trim().parse().ok()?, ok.trim()), (all.trim().parse().ok()?, all.trim())))
 }
 
-fn figure_of(heading: &str) -> Option<(Quantity, Statistic, Unit)> {
+fn figure_of(heading: &str) -> Option<(Metric, Statistic, Unit)> {
     Some(match heading {
-        "QPS" => (Quantity::RequestRate, Statistic::Value, Unit::PerS),
-        "E2E Latency (avg)" => (Quantity::E2e, Statistic::Mean, Unit::S),
-        "TTFT (avg)" => (Quantity::Ttft, Statistic::Mean, Unit::Ms),
-        "ITL (avg)" => (Quantity::Itl, Statistic::Mean, Unit::Ms),
-        "Throughput" => (Quantity::OutputRate, Statistic::Value, Unit::PerS),
-        "Error Rate" => (Quantity::ErrorRate, Statistic::Value, Unit::Percent),
-        "Prompt tokens per req (avg)" => (Quantity::InputTokens, Statistic::Mean, Unit::Count),
-        "Decoded tokens per req (avg)" => (Quantity::OutputTokens, Statistic::Mean, Unit::Count),
+        "QPS" => (Metric::RequestRate, Statistic::Value, Unit::PerS),
+        "E2E Latency (avg)" => (Metric::E2e, Statistic::Mean, Unit::S),
+        "TTFT (avg)" => (Metric::Ttft, Statistic::Mean, Unit::Ms),
+        "ITL (avg)" => (Metric::Itl, Statistic::Mean, Unit::Ms),
+        "Throughput" => (Metric::OutputRate, Statistic::Value, Unit::PerS),
+        "Error Rate" => (Metric::ErrorRate, Statistic::Value, Unit::Percent),
+        "Prompt tokens per req (avg)" => (Metric::InputTokens, Statistic::Mean, Unit::Count),
+        "Decoded tokens per req (avg)" => (Metric::OutputTokens, Statistic::Mean, Unit::Count),
         _ => return None,
     })
 }

@@ -189,8 +189,9 @@ fn add(row: &mut Row, more: Row) {
 #[cfg(test)]
 mod tests {
     use crate::{Input, read};
+    use ifm_core::Metric;
     use ifm_core::Sheet;
-    use ifm_core::sheet::{Quantity, RemarkKind, RowRole, key};
+    use ifm_core::sheet::{RemarkKind, RowRole, key};
 
     const RULE: &str = "|----|----|\n";
 
@@ -222,13 +223,13 @@ mod tests {
             .iter()
             .flat_map(|part| part.rows.iter().map(|row| (row, row.factors.within(&part.factors))));
         let measured = rows.filter(|(row, _)| row.role == RowRole::Measured);
-        let value = |row: &ifm_core::sheet::Row, wanted: Quantity| {
+        let value = |row: &ifm_core::sheet::Row, wanted: Metric| {
             row.figures.iter().find(|f| f.quantity == wanted).and_then(|f| f.value)
         };
         measured
             .map(|(row, factors)| {
                 let model = factors.get(key::MODEL).unwrap_or("?").to_owned();
-                (model, value(row, Quantity::Itl), value(row, Quantity::OutputRate))
+                (model, value(row, Metric::Itl), value(row, Metric::OutputRate))
             })
             .collect()
     }

@@ -7,9 +7,9 @@ use super::super::llama::{batched, bench};
 use super::super::separated::misfit;
 use super::super::text::{Line, Text};
 use super::{Block, Found};
+use ifm_core::Metric;
 use ifm_core::sheet::{
-    Factors, Figure, Part, PartKind, Place, Quantity, Remark, RemarkKind, Row, RowRole, Statistic,
-    Unit, key,
+    Factors, Figure, Part, PartKind, Place, Remark, RemarkKind, Row, RowRole, Statistic, Unit, key,
 };
 use serde_json::{Map, Value};
 
@@ -157,7 +157,7 @@ fn parameters(cell: &str) -> Option<Figure> {
         other => Unit::Other(other.to_owned()),
     };
     let value = number.parse().ok()?;
-    Some(Figure::new(Quantity::Parameters, Statistic::Value, value, unit).as_printed(number))
+    Some(Figure::new(Metric::Parameters, Statistic::Value, value, unit).as_printed(number))
 }
 
 /// `build: 8cf427ff (5163)` behind a table, and the last line that belongs to it.

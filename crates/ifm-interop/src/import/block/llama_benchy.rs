@@ -11,9 +11,10 @@ use super::super::separated::misfit;
 use super::super::text::{Line, Text};
 use super::answer::{different, own};
 use super::{Block, Found};
+use ifm_core::Metric;
 use ifm_core::sheet::{
-    Definition, Figure, Part, PartKind, Place, Quantity, Remark, RemarkKind, Row, RowRole,
-    Statistic, StdKind, Unit, key,
+    Definition, Figure, Part, PartKind, Place, Remark, RemarkKind, Row, RowRole, Statistic,
+    StdKind, Unit, key,
 };
 use serde_json::Value;
 
@@ -36,25 +37,25 @@ const ESTIMATED: &str =
     "to the first chunk of any kind, less an estimated latency of the connection";
 
 /// What a table measures in a column, for tests of prompts or of generation.
-fn column(head: &str, is_prompt: bool, is_alone: bool) -> Option<(Quantity, Unit, Definition)> {
+fn column(head: &str, is_prompt: bool, is_alone: bool) -> Option<(Metric, Unit, Definition)> {
     let rate = |quantity, text| Some((quantity, Unit::PerS, different(text)));
     match (head, is_prompt) {
         // With one request in flight the tool prints the speed of the request as the total.
-        ("t/s (total)", true) if is_alone => rate(Quantity::InputRate, PROMPT),
-        ("t/s (total)", false) if is_alone => rate(Quantity::OutputRate, ANSWER),
-        ("t/s (total)", true) => rate(Quantity::InputRate, PROMPTS),
-        ("t/s (total)", false) => rate(Quantity::OutputRate, ANSWERS),
-        ("t/s" | "t/s (req)", true) => rate(Quantity::PrefillRate, PROMPT),
-        ("t/s" | "t/s (req)", false) => Some((Quantity::UserRate, Unit::PerS, Definition::Same)),
+        ("t/s (total)", true) if is_alone => rate(Metric::InputRate, PROMPT),
+        ("t/s (total)", false) if is_alone => rate(Metric::OutputRate, ANSWER),
+        ("t/s (total)", true) => rate(Metric::InputRate, PROMPTS),
+        ("t/s (total)", false) => rate(Metric::OutputRate, ANSWERS),
+        ("t/s" | "t/s (req)", true) => rate(Metric::PrefillRate, PROMPT),
+        ("t/s" | "t/s (req)", false) => Some((Metric::UserSpeed, Unit::PerS, Definition::Same)),
         ("peak t/s", false) => {
-            rate(Quantity::PeakOutputRate, "of all requests, in the busiest window of the tool")
+            rate(Metric::PeakOutputRate, "of all requests, in the busiest window of the tool")
         }
         ("peak t/s (req)", false) => rate(own("peak_user_rate"), "of one request"),
         ("ttfr (ms)", _) => {
             Some((own("time_to_first_response"), Unit::Ms, different(FIRST_RESPONSE)))
         }
-        ("est_ppt (ms)", _) => Some((Quantity::PrefillTime, Unit::Ms, different(ESTIMATED))),
-        ("e2e_ttft (ms)", _) => Some((Quantity::Ttft, Unit::Ms, Definition::Same)),
+        ("est_ppt (ms)", _) => Some((Metric::Prefill, Unit::Ms, different(ESTIMATED))),
+        ("e2e_ttft (ms)", _) => Some((Metric::Ttft, Unit::Ms, Definition::Same)),
         _ => None,
     }
 }
@@ -210,10 +211,10 @@ fn row(
 }
 
 /// A mean and its deviation, `1900.0 ± 300.0`, which numpy divides by the number of values.
-fn figures(cell: &str, quantity: Quantity, unit: Unit, meaning: Definition) -> Option<Vec<Figure>> {
+fn figures(cell: &str, quantity: Metric, unit: Unit, meaning: Definition) -> Option<Vec<Figure>> {
     let Cell::Number { value, printed, spread, .. } = Cell::read(cell) else { return None };
     let figure = |statistic, value, printed: String| {
-        let figure = Figure::new(quantity.clone(), statistic, value, unit.clone());
+        let figure = Figure::new(quantity, statistic, value, unit.clone());
         figure.as_printed(printed).defined(meaning.clone())
     };
     let mut found = vec![figure(Statistic::Mean, value, printed)];

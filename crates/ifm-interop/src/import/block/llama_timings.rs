@@ -12,7 +12,8 @@ use super::answer::{
     Answer, COMPUTED, GENERATION_TIME, LOAD_TIME, NO_FIRST, different, number, own,
 };
 use super::{Block, Found};
-use ifm_core::sheet::{Definition, Quantity, RemarkKind, Unit};
+use ifm_core::Metric;
+use ifm_core::sheet::{Definition, RemarkKind, Unit};
 
 pub(super) struct LlamaTimings;
 
@@ -191,16 +192,16 @@ fn figures(answer: &mut Answer, line: u32, timing: &Timing<'_>, is_server: bool)
     let of_steps = count.is_some_and(|(_, word)| word.starts_with("run"));
     let (time, tokens, per_token, rate) = match timing.phase {
         Phase::Prefill => (
-            (Quantity::PrefillTime, Definition::Derivable(PREFILL.to_owned())),
-            (Quantity::InputTokens, different(COMPUTED)),
+            (Metric::Prefill, Definition::Derivable(PREFILL.to_owned())),
+            (Metric::InputTokens, different(COMPUTED)),
             (own("prefill_time_per_token"), Definition::Same),
-            (Quantity::PrefillRate, Definition::Derivable(PREFILL.to_owned())),
+            (Metric::PrefillRate, Definition::Derivable(PREFILL.to_owned())),
         ),
         Phase::Decode => (
             (own(GENERATION_TIME), Definition::Same),
-            (Quantity::OutputTokens, if of_steps { different(RUNS) } else { Definition::Same }),
-            (Quantity::Tpot, different(PER_STEP)),
-            (Quantity::DecodeRate, different(if of_steps { NO_FIRST } else { PER_STEP })),
+            (Metric::OutputTokens, if of_steps { different(RUNS) } else { Definition::Same }),
+            (Metric::Tpot, different(PER_STEP)),
+            (Metric::DecodeRate, different(if of_steps { NO_FIRST } else { PER_STEP })),
         ),
         Phase::Sampling => (
             (own("sampling_time"), Definition::Same),
@@ -213,7 +214,7 @@ fn figures(answer: &mut Answer, line: u32, timing: &Timing<'_>, is_server: bool)
                 Phase::Load => own(LOAD_TIME),
                 Phase::Samplers => own("samplers_time"),
                 Phase::Unaccounted => own("unaccounted_time"),
-                _ => Quantity::Duration,
+                _ => Metric::Duration,
             };
             let is_total = phase == Phase::Total;
             let definition = match is_total && !is_server {
@@ -221,11 +222,11 @@ fn figures(answer: &mut Answer, line: u32, timing: &Timing<'_>, is_server: bool)
                 false => Definition::Same,
             };
             match number(ms) {
-                Some(0.0) => answer.keep_unmeasured(&quantity, ms),
+                Some(0.0) => answer.keep_unmeasured(quantity, ms),
                 _ => answer.add(line, quantity, ms, Unit::Ms, definition),
             }
             if let Some((count, _)) = count.filter(|_| is_total) {
-                let total = Quantity::TotalTokens;
+                let total = Metric::TotalTokens;
                 answer.add(line, total, count, Unit::Count, Definition::Same);
             }
             return;
@@ -233,10 +234,10 @@ fn figures(answer: &mut Answer, line: u32, timing: &Timing<'_>, is_server: bool)
     };
     // llama.cpp prints zero where nothing was done or timed, and at least one token with it.
     if number(ms) == Some(0.0) {
-        answer.keep_unmeasured(&time.0, ms);
+        answer.keep_unmeasured(time.0, ms);
         match count {
             Some((count, _)) if number(count).is_none_or(|count| count <= 1.0) => {
-                answer.keep_unmeasured(&tokens.0, count);
+                answer.keep_unmeasured(tokens.0, count);
             }
             Some((count, _)) => answer.add(line, tokens.0, count, Unit::Count, tokens.1),
             None => {}
@@ -359,7 +360,7 @@ fn extra(answer: &mut Answer, line: Line<'_>) {
         answer.add(line.number, own("draft_acceptance"), share, Unit::One, Definition::Same);
     }
     if let Some(length) = value("mean len") {
-        let quantity = Quantity::AcceptLength;
+        let quantity = Metric::AcceptanceLength;
         answer.add(line.number, quantity, length, Unit::Count, Definition::Same);
     }
 }

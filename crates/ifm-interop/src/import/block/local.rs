@@ -8,7 +8,8 @@ use super::super::Recognised;
 use super::super::text::{Line, Text};
 use super::answer::{Answer, COMPUTED, GENERATION_TIME, different, number, own};
 use super::{Block, Found};
-use ifm_core::sheet::{Definition, Quantity, Unit};
+use ifm_core::Metric;
+use ifm_core::sheet::{Definition, Unit};
 
 pub(super) struct LocalEngines;
 
@@ -47,14 +48,14 @@ fn before<'a>(text: &'a str, unit: &str) -> Option<&'a str> {
     number(printed).map(|_| printed)
 }
 
-fn add_rate(answer: &mut Answer, line: u32, quantity: Quantity, printed: &str, meaning: &str) {
+fn add_rate(answer: &mut Answer, line: u32, quantity: Metric, printed: &str, meaning: &str) {
     answer.add(line, quantity, printed, Unit::PerS, different(meaning));
 }
 
 /// Adds a time. Zero is printed for one that was too short or not measured.
-fn add_time(answer: &mut Answer, line: u32, quantity: Quantity, printed: &str) {
+fn add_time(answer: &mut Answer, line: u32, quantity: Metric, printed: &str) {
     match number(printed) {
-        Some(0.0) => answer.keep_unmeasured(&quantity, printed),
+        Some(0.0) => answer.keep_unmeasured(quantity, printed),
         _ => answer.add(line, quantity, printed, Unit::S, Definition::Same),
     }
 }
@@ -88,19 +89,19 @@ fn koboldcpp(line: Line<'_>) -> Option<Found> {
             }
             "Amt" => {
                 let made = value.split('/').next().unwrap_or_default();
-                let quantity = Quantity::OutputTokens;
+                let quantity = Metric::OutputTokens;
                 answer.add(at, quantity, made.trim(), Unit::Count, Definition::Same);
                 continue;
             }
             "Process" | "Processed" | "Processing" => {
-                (Quantity::PrefillTime, Quantity::InputTokens, Quantity::PrefillRate)
+                (Metric::Prefill, Metric::InputTokens, Metric::PrefillRate)
             }
             "Generate" | "Generated" | "Generation" => {
-                (own(GENERATION_TIME), Quantity::OutputTokens, Quantity::DecodeRate)
+                (own(GENERATION_TIME), Metric::OutputTokens, Metric::DecodeRate)
             }
             "Total" => {
                 if let Some(time) = time {
-                    add_time(&mut answer, at, Quantity::Duration, time);
+                    add_time(&mut answer, at, Metric::Duration, time);
                 }
                 continue;
             }
@@ -110,7 +111,7 @@ fn koboldcpp(line: Line<'_>) -> Option<Found> {
             }
         };
         is_timed |= time.is_some();
-        let is_prompt = tokens_of == Quantity::InputTokens;
+        let is_prompt = tokens_of == Metric::InputTokens;
         if let Some(count) = count {
             let meaning = if is_prompt { different(COMPUTED) } else { Definition::Same };
             answer.add(at, tokens_of, count.trim(), Unit::Count, meaning);
@@ -149,8 +150,8 @@ fn tabby(first: Line<'_>, text: &Text) -> Option<Found> {
     let made = head.rsplit([' ', ':']).next()?;
     let (total, rest) = tail.split_once(" seconds")?;
     let mut answer = Answer::new(at, Some("tabbyAPI"));
-    answer.add(at, Quantity::OutputTokens, made, Unit::Count, Definition::Same);
-    add_time(&mut answer, at, Quantity::Duration, total.trim());
+    answer.add(at, Metric::OutputTokens, made, Unit::Count, Definition::Same);
+    add_time(&mut answer, at, Metric::Duration, total.trim());
     for field in rest.trim().trim_matches(['(', ')']).split(", ") {
         let Some((name, value)) = field.split_once(':') else { continue };
         let value = value.trim().trim_end_matches(')');
@@ -159,20 +160,20 @@ fn tabby(first: Line<'_>, text: &Text) -> Option<Found> {
                 let (tokens, rate) = value.split_once(" at ").unwrap_or(("", value));
                 for piece in tokens.split(" and ") {
                     if let Some(cached) = before(piece, "cached tokens") {
-                        let quantity = Quantity::CachedTokens;
+                        let quantity = Metric::CachedTokens;
                         answer.add(at, quantity, cached, Unit::Count, Definition::Same);
                     } else if let Some(new) = before(piece, "new tokens") {
-                        let quantity = Quantity::InputTokens;
+                        let quantity = Metric::InputTokens;
                         answer.add(at, quantity, new, Unit::Count, different(COMPUTED));
                     }
                 }
                 if let Some(rate) = before(rate, "T/s") {
-                    answer.add(at, Quantity::PrefillRate, rate, Unit::PerS, Definition::Same);
+                    answer.add(at, Metric::PrefillRate, rate, Unit::PerS, Definition::Same);
                 }
             }
             "Generate" => {
                 if let Some(rate) = before(value, "T/s") {
-                    answer.add(at, Quantity::DecodeRate, rate, Unit::PerS, Definition::Same);
+                    answer.add(at, Metric::DecodeRate, rate, Unit::PerS, Definition::Same);
                 }
             }
             name => answer.keep(name, value),
@@ -205,19 +206,19 @@ fn mlx(first: Line<'_>, text: &Text) -> Option<Found> {
         let at = line.number;
         let (tokens, rate, meaning) = match name.as_str() {
             "Peak memory" => {
-                let quantity = Quantity::Memory;
+                let quantity = Metric::Memory;
                 answer.add(at, quantity, &printed, Unit::Gb, different("peak of the process"));
                 last_line = at;
                 continue;
             }
             "Prompt" => (
-                Quantity::InputTokens,
-                Quantity::PrefillRate,
+                Metric::InputTokens,
+                Metric::PrefillRate,
                 Definition::Derivable(PROMPT_AND_FIRST.to_owned()),
             ),
-            _ => (Quantity::OutputTokens, Quantity::DecodeRate, Definition::Same),
+            _ => (Metric::OutputTokens, Metric::DecodeRate, Definition::Same),
         };
-        if answer.has(&rate) {
+        if answer.has(rate) {
             break;
         }
         if let Some(count) = count {
@@ -237,8 +238,8 @@ fn llama_cli(line: Line<'_>) -> Option<Found> {
     let generation = before(generation.trim().strip_prefix("Generation:")?, "t/s")?;
     let at = line.number;
     let mut answer = Answer::new(at, Some(super::super::llama::bench::ENGINE));
-    answer.add(at, Quantity::PrefillRate, prompt, Unit::PerS, Definition::Same);
-    answer.add(at, Quantity::DecodeRate, generation, Unit::PerS, Definition::Same);
+    answer.add(at, Metric::PrefillRate, prompt, Unit::PerS, Definition::Same);
+    answer.add(at, Metric::DecodeRate, generation, Unit::PerS, Definition::Same);
     Some(answer.into_block("llama-cli", at))
 }
 
@@ -261,8 +262,8 @@ fn lm_studio(first: Line<'_>, text: &Text) -> Option<Found> {
             last_line = line.number;
         }
     }
-    let is_answer = answer.has(&Quantity::DecodeRate)
-        && (answer.has(&Quantity::OutputTokens) || answer.has(&Quantity::Ttft));
+    let is_answer = answer.has(Metric::DecodeRate)
+        && (answer.has(Metric::OutputTokens) || answer.has(Metric::Ttft));
     is_answer.then(|| answer.into_block("LM Studio", last_line))
 }
 
@@ -307,13 +308,13 @@ fn add_piece(answer: &mut Answer, line: u32, piece: &str) {
     }
     for (digits, words) in measures(piece).unwrap_or_default() {
         match words.as_str() {
-            "tok/sec" => add_rate(answer, line, Quantity::DecodeRate, digits, UNKNOWN_SPAN),
+            "tok/sec" => add_rate(answer, line, Metric::DecodeRate, digits, UNKNOWN_SPAN),
             "tokens" => {
-                let quantity = Quantity::OutputTokens;
+                let quantity = Metric::OutputTokens;
                 answer.add(line, quantity, digits, Unit::Count, Definition::Same);
             }
             "s to first token" => {
-                answer.add(line, Quantity::Ttft, digits, Unit::S, different(OF_ENGINE));
+                answer.add(line, Metric::Ttft, digits, Unit::S, different(OF_ENGINE));
             }
             _ => answer.keep("time", &format!("{digits} {words}")),
         }
@@ -337,23 +338,23 @@ fn prediction_stats(first: Line<'_>, text: &Text) -> Option<Found> {
                 continue;
             }
             "Tokens/Second" => {
-                add_rate(&mut answer, at, Quantity::DecodeRate, value, UNKNOWN_SPAN);
+                add_rate(&mut answer, at, Metric::DecodeRate, value, UNKNOWN_SPAN);
                 last_line = at;
                 continue;
             }
             "Time to First Token" => {
                 let printed = before(value, "s")?;
-                answer.add(at, Quantity::Ttft, printed, Unit::S, different(OF_ENGINE));
+                answer.add(at, Metric::Ttft, printed, Unit::S, different(OF_ENGINE));
                 last_line = at;
                 continue;
             }
-            "Prompt Tokens" => Quantity::InputTokens,
-            "Predicted Tokens" => Quantity::OutputTokens,
-            "Total Tokens" => Quantity::TotalTokens,
+            "Prompt Tokens" => Metric::InputTokens,
+            "Predicted Tokens" => Metric::OutputTokens,
+            "Total Tokens" => Metric::TotalTokens,
             _ => break,
         };
         answer.add(at, count, value, Unit::Count, Definition::Same);
         last_line = at;
     }
-    answer.has(&Quantity::DecodeRate).then(|| answer.into_block("LM Studio", last_line))
+    answer.has(Metric::DecodeRate).then(|| answer.into_block("LM Studio", last_line))
 }

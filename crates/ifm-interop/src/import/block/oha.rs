@@ -6,8 +6,9 @@ use super::super::statistic::{different, statistic};
 use super::super::text::{Line, Text};
 use super::super::{Recognised, measure};
 use super::{Block, Found};
+use ifm_core::Metric;
 use ifm_core::sheet::{
-    Definition, Figure, Part, PartKind, Place, Quantity, Row, RowRole, Statistic, StdKind, Unit,
+    Definition, Figure, Part, PartKind, Place, Row, RowRole, Statistic, StdKind, Unit,
 };
 use serde_json::{Map, Value};
 
@@ -20,12 +21,12 @@ const ERRORS: &str = "Error distribution";
 /// Its percentiles; older versions call them the second.
 const PERCENTILES: [&str; 2] = ["Response time distribution", "Latency distribution"];
 /// Lines of the first section that measure something.
-const WHOLES: [(&str, Quantity, Statistic); 5] = [
-    ("Total", Quantity::Duration, Statistic::Value),
-    ("Slowest", Quantity::E2e, Statistic::Max),
-    ("Fastest", Quantity::E2e, Statistic::Min),
-    ("Average", Quantity::E2e, Statistic::Mean),
-    ("Requests/sec", Quantity::RequestRate, Statistic::Value),
+const WHOLES: [(&str, Metric, Statistic); 5] = [
+    ("Total", Metric::Duration, Statistic::Value),
+    ("Slowest", Metric::E2e, Statistic::Max),
+    ("Fastest", Metric::E2e, Statistic::Min),
+    ("Average", Metric::E2e, Statistic::Mean),
+    ("Requests/sec", Metric::RequestRate, Statistic::Value),
 ];
 
 impl Block for Oha {
@@ -98,7 +99,7 @@ impl Summary {
                     label == "Success rate" && matches!(printed, "100.00%" | "1.0000");
                 let whole = WHOLES.iter().find(|(name, ..)| *name == label);
                 let figure = whole
-                    .and_then(|(_, quantity, statistic)| figure(quantity, *statistic, printed));
+                    .and_then(|(_, quantity, statistic)| figure(*quantity, *statistic, printed));
                 if figure.is_none() {
                     self.row.unknown.insert(label.to_owned(), Value::from(printed));
                 }
@@ -131,7 +132,7 @@ impl Summary {
         let errors = self.errors.or_else(|| self.all_succeeded.then(Map::new));
         let errors = errors.filter(|_| self.statuses.is_some());
         counts(self.statuses.as_ref(), errors.as_ref(), &self.counted, &mut self.row);
-        let counted = self.row.figure(&Quantity::Requests, Statistic::Value).is_some();
+        let counted = self.row.figure(Metric::Requests, Statistic::Value).is_some();
         let remarks = (!counted).then(|| missing(&self.row)).into_iter().collect();
         let mut part = Part::new(PartKind::Serving, Place::line(line));
         part.tool = Some("oha".to_owned());
@@ -141,23 +142,23 @@ impl Summary {
 }
 
 /// `0.1279 sec`, `31.5622`; of `1.2345 10 min` the unit is ten of them.
-fn figure(quantity: &Quantity, statistic: Statistic, printed: &str) -> Option<Figure> {
+fn figure(quantity: Metric, statistic: Statistic, printed: &str) -> Option<Figure> {
     let (number, unit) = printed.split_once(' ').unwrap_or((printed, ""));
     let (tens, unit) = match unit.strip_prefix("10 ") {
         Some(unit) => (true, unit),
         None => (false, unit),
     };
     let unit = match (quantity, unit) {
-        (Quantity::RequestRate, "") => Unit::PerS,
+        (Metric::RequestRate, "") => Unit::PerS,
         (_, unit) => measure::unit_field(unit)?,
     };
     let value: f64 = number.parse().ok()?;
     let definition = match quantity {
-        Quantity::E2e => different(WHOLE_EXCHANGE),
+        Metric::E2e => different(WHOLE_EXCHANGE),
         _ => Definition::Same,
     };
     let scale = if tens { 10.0 } else { 1.0 };
-    let figure = Figure::new(quantity.clone(), statistic, value * scale, unit).defined(definition);
+    let figure = Figure::new(quantity, statistic, value * scale, unit).defined(definition);
     // The digits give the precision of the printed number, not of a tenth of it.
     Some(if tens { figure } else { figure.as_printed(number) })
 }
@@ -165,7 +166,7 @@ fn figure(quantity: &Quantity, statistic: Statistic, printed: &str) -> Option<Fi
 /// `50.00% in 0.1259 sec`.
 fn percentile(line: &str) -> Option<Figure> {
     let (percent, printed) = line.split_once(" in ")?;
-    figure(&Quantity::E2e, statistic(percent, StdKind::Unknown)?, printed)
+    figure(Metric::E2e, statistic(percent, StdKind::Unknown)?, printed)
 }
 
 /// `[200] 12 responses`, `[3] aborted due to deadline`.

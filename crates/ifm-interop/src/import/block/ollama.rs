@@ -5,7 +5,8 @@ use super::super::Recognised;
 use super::super::text::{Line, Text};
 use super::answer::{Answer, GENERATION_TIME, LOAD_TIME, own};
 use super::{Block, Found};
-use ifm_core::sheet::{Definition, Figure, Quantity, RemarkKind, Statistic, Unit};
+use ifm_core::Metric;
+use ifm_core::sheet::{Definition, Figure, RemarkKind, Statistic, Unit};
 
 pub(super) struct Ollama;
 
@@ -72,21 +73,21 @@ fn take(answer: &mut Answer, line: u32, label: &'static str, value: &str) {
     let different = |text: &str| Definition::Different(text.to_owned());
     let derivable = |text: &str| Definition::Derivable(text.to_owned());
     let (quantity, definition) = match label {
-        "total duration" => (Quantity::Duration, different(WHOLE)),
+        "total duration" => (Metric::Duration, different(WHOLE)),
         "load duration" => (own(LOAD_TIME), same),
-        "prompt eval count" => (Quantity::InputTokens, different(CACHE)),
-        "prompt eval duration" => (Quantity::PrefillTime, same),
-        "prompt eval rate" => (Quantity::PrefillRate, derivable(RATE)),
-        "eval count" => (Quantity::OutputTokens, same),
+        "prompt eval count" => (Metric::InputTokens, different(CACHE)),
+        "prompt eval duration" => (Metric::Prefill, same),
+        "prompt eval rate" => (Metric::PrefillRate, derivable(RATE)),
+        "eval count" => (Metric::OutputTokens, same),
         "eval duration" => (own(GENERATION_TIME), same),
-        _ => (Quantity::DecodeRate, derivable(RATE)),
+        _ => (Metric::DecodeRate, derivable(RATE)),
     };
     if label.ends_with("duration") {
         match duration(value) {
             Some(time) if time.seconds > 0.0 => {
                 answer.push(line, time.figure(quantity).defined(definition));
             }
-            Some(_) => answer.keep_unmeasured(&quantity, value),
+            Some(_) => answer.keep_unmeasured(quantity, value),
             None => unread(answer, line, label, value),
         }
         return;
@@ -120,7 +121,7 @@ pub(super) struct Duration<'a> {
 
 impl Duration<'_> {
     /// The figure of it, in the unit that was printed.
-    pub fn figure(&self, quantity: Quantity) -> Figure {
+    pub fn figure(&self, quantity: Metric) -> Figure {
         let value = Statistic::Value;
         match &self.single {
             Some((digits, unit)) => {
@@ -165,7 +166,7 @@ mod tests {
 
     #[test]
     fn durations_keep_their_unit() {
-        let of = |text: &str| duration(text).map(|time| time.figure(Quantity::Duration));
+        let of = |text: &str| duration(text).map(|time| time.figure(Metric::Duration));
         let value = |text: &str| {
             let figure = of(text).expect("a duration");
             (figure.canonical().expect("ms"), figure.printed)

@@ -8,8 +8,9 @@ use super::super::Recognised;
 use super::super::text::{Line, Text};
 use super::answer::{different, number, own};
 use super::{Block, Found};
+use ifm_core::Metric;
 use ifm_core::sheet::{
-    Definition, Figure, Part, PartKind, Place, Quantity, Remark, Row, RowRole, Statistic, Unit, key,
+    Definition, Figure, Part, PartKind, Place, Remark, Row, RowRole, Statistic, Unit, key,
 };
 use serde_json::Value;
 
@@ -35,8 +36,8 @@ impl Block for ServerLog {
             None => (SGLANG, sglang(first)?),
         };
         let is_idle = row.figures.iter().all(|figure| {
-            let is_rate = matches!(figure.quantity, Quantity::InputRate | Quantity::OutputRate);
-            let counts = is_rate || figure.quantity == Quantity::InFlight;
+            let is_rate = matches!(figure.quantity, Metric::InputRate | Metric::OutputRate);
+            let counts = is_rate || figure.quantity == Metric::InFlight;
             !counts || figure.value.is_none_or(|value| value == 0.0)
         });
         let mut part = Part::new(PartKind::Serving, row.place.clone());
@@ -63,7 +64,7 @@ fn is_of_one_log(one: &Part, other: &Part) -> bool {
     one.tool == other.tool && one.headings == other.headings && one.factors == other.factors
 }
 
-fn figure(line: u32, quantity: Quantity, printed: &str, unit: Unit, meaning: Definition) -> Figure {
+fn figure(line: u32, quantity: Metric, printed: &str, unit: Unit, meaning: Definition) -> Figure {
     let value = number(printed).unwrap_or(f64::NAN);
     let mut figure = Figure::new(quantity, Statistic::Value, value, unit);
     figure.place = Some(Place::line(line));
@@ -86,14 +87,14 @@ fn vllm(line: Line<'_>) -> Option<Row> {
         let (digits, unit) = digits(value);
         let (quantity, unit, meaning) = match (name.trim(), unit) {
             ("Avg prompt throughput", "tokens/s") => {
-                (Quantity::InputRate, Unit::PerS, different(INTERVAL))
+                (Metric::InputRate, Unit::PerS, different(INTERVAL))
             }
             ("Avg generation throughput", "tokens/s") => {
-                (Quantity::OutputRate, Unit::PerS, different(INTERVAL))
+                (Metric::OutputRate, Unit::PerS, different(INTERVAL))
             }
             ("Running", "reqs") => {
                 let meaning = different("at the moment of the line, not a mean");
-                (Quantity::InFlight, Unit::Count, meaning)
+                (Metric::InFlight, Unit::Count, meaning)
             }
             ("Waiting" | "Pending", "reqs") => (own("waiting"), Unit::Count, Definition::Same),
             (name, "%") => (own(&name.to_lowercase()), Unit::Percent, Definition::Same),
@@ -126,18 +127,16 @@ fn sglang(line: Line<'_>) -> Option<Row> {
         let value = value.trim().trim_end_matches('`');
         let (digits, _) = digits(value);
         let (quantity, unit, meaning) = match name.trim() {
-            "gen throughput (token/s)" => (Quantity::OutputRate, Unit::PerS, different(SINCE_LAST)),
-            "input throughput (token/s)" => {
-                (Quantity::InputRate, Unit::PerS, different(SINCE_LAST))
-            }
+            "gen throughput (token/s)" => (Metric::OutputRate, Unit::PerS, different(SINCE_LAST)),
+            "input throughput (token/s)" => (Metric::InputRate, Unit::PerS, different(SINCE_LAST)),
             "#running-req" => {
                 let meaning = different("at the moment of the line, not a mean");
-                (Quantity::InFlight, Unit::Count, meaning)
+                (Metric::InFlight, Unit::Count, meaning)
             }
             "#queue-req" => (own("waiting"), Unit::Count, Definition::Same),
-            "#cached-token" => (Quantity::CachedTokens, Unit::Count, different("of this batch")),
+            "#cached-token" => (Metric::CachedTokens, Unit::Count, different("of this batch")),
             "#new-token" => (own("new_tokens"), Unit::Count, Definition::Same),
-            "accept len" => (Quantity::AcceptLength, Unit::Count, Definition::Same),
+            "accept len" => (Metric::AcceptanceLength, Unit::Count, Definition::Same),
             name => {
                 row.unknown.insert(name.to_owned(), Value::String(value.to_owned()));
                 continue;

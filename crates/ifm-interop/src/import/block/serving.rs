@@ -5,9 +5,9 @@ use super::super::Recognised;
 use super::super::serving::{Dialect, names};
 use super::super::text::{Line, Text};
 use super::{Block, Found};
+use ifm_core::Metric;
 use ifm_core::sheet::{
-    Factors, Figure, Part, PartKind, Place, Quantity, Remark, RemarkKind, Row, RowRole, Statistic,
-    key,
+    Factors, Figure, Part, PartKind, Place, Remark, RemarkKind, Row, RowRole, Statistic, key,
 };
 use serde_json::{Map, Value};
 
@@ -152,14 +152,14 @@ impl Frame {
 
     fn dialect(&self) -> Dialect {
         let Some(run) = self.rows.first() else { return Dialect::Vllm };
-        let has = |quantity| run.figure(&quantity, Statistic::Value).is_some();
+        let has = |quantity| run.figure(quantity, Statistic::Value).is_some();
         if run.unknown.contains_key("Protocol") {
             Dialect::SglangRust
         } else if run.factors.get(key::ENGINE).is_some() {
             Dialect::Sglang
-        } else if has(Quantity::UserRate) || self.total_requests {
+        } else if has(Metric::UserSpeed) || self.total_requests {
             Dialect::TensorRt
-        } else if self.rows.len() > 1 || has(Quantity::InputRate) {
+        } else if self.rows.len() > 1 || has(Metric::InputRate) {
             Dialect::VllmRust
         } else {
             Dialect::Vllm

@@ -9,10 +9,11 @@ use super::super::{Input, labels, words};
 use super::collect::Gathered;
 use super::field::{self, Field, Means};
 use super::{Format, Like, collect};
+use ifm_core::Metric;
 use ifm_core::Sheet;
 use ifm_core::sheet::{
-    PartKind, Place, Quantity, Remark, RemarkKind, Row, RowRole, SheetRequest, Statistic, StdKind,
-    Unit, key, meaning,
+    PartKind, Place, Remark, RemarkKind, Row, RowRole, SheetRequest, Statistic, StdKind, Unit, key,
+    meaning,
 };
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -29,40 +30,40 @@ pub(super) const FORMAT: Format = Format {
 
 const METRICS: &str = "/aggregated_metrics";
 const WHOLE: &[Field] = &[
-    ("/run_duration", Quantity::Duration, Unit::S, Means::Same),
-    ("/mean_output_throughput_tokens_per_s", Quantity::OutputRate, Unit::PerS, Means::Same),
-    ("/mean_input_throughput_tokens_per_s", Quantity::InputRate, Unit::PerS, Means::Same),
-    ("/mean_total_tokens_throughput_tokens_per_s", Quantity::TotalRate, Unit::PerS, Means::Same),
-    ("/requests_per_second", Quantity::RequestRate, Unit::PerS, Means::Same),
-    ("/requests_per_minute", Quantity::RequestRate, Unit::PerMin, Means::Same),
-    ("/num_completed_requests", Quantity::RequestsOk, Unit::Count, Means::Same),
-    ("/num_error_requests", Quantity::RequestsFailed, Unit::Count, Means::Same),
-    ("/num_requests", Quantity::Requests, Unit::Count, Means::Same),
-    ("/error_rate", Quantity::ErrorRate, Unit::One, Means::Same),
+    ("/run_duration", Metric::Duration, Unit::S, Means::Same),
+    ("/mean_output_throughput_tokens_per_s", Metric::OutputRate, Unit::PerS, Means::Same),
+    ("/mean_input_throughput_tokens_per_s", Metric::InputRate, Unit::PerS, Means::Same),
+    ("/mean_total_tokens_throughput_tokens_per_s", Metric::TotalRate, Unit::PerS, Means::Same),
+    ("/requests_per_second", Metric::RequestRate, Unit::PerS, Means::Same),
+    ("/requests_per_minute", Metric::RequestRate, Unit::PerMin, Means::Same),
+    ("/num_completed_requests", Metric::RequestsOk, Unit::Count, Means::Same),
+    ("/num_error_requests", Metric::RequestsFailed, Unit::Count, Means::Same),
+    ("/num_requests", Metric::Requests, Unit::Count, Means::Same),
+    ("/error_rate", Metric::ErrorRate, Unit::One, Means::Same),
 ];
 
 /// Distributions over requests; those without a name of ours could be taken for rates of the run.
 fn distributions(time: &Unit) -> [Field; 11] {
     use Means::{Derivable, Different, Same, Unstated};
-    let other = |name: &str| Quantity::Other(name.to_owned());
+    let other = |name: &str| Metric::other(name);
     let time = || time.clone();
     [
-        ("/stats/e2e_latency", Quantity::E2e, time(), Different(words::CONNECTS_TO_THE_END)),
+        ("/stats/e2e_latency", Metric::E2e, time(), Different(words::CONNECTS_TO_THE_END)),
         ("/stats/input_throughput", other(meaning::INPUT_OF_A_REQUEST), Unit::PerS, Unstated),
-        ("/stats/num_input_tokens", Quantity::InputTokens, Unit::Count, Same),
-        ("/stats/num_output_tokens", Quantity::OutputTokens, Unit::Count, Same),
-        ("/stats/num_reasoning_tokens", Quantity::ReasoningTokens, Unit::Count, Same),
+        ("/stats/num_input_tokens", Metric::InputTokens, Unit::Count, Same),
+        ("/stats/num_output_tokens", Metric::OutputTokens, Unit::Count, Same),
+        ("/stats/num_reasoning_tokens", Metric::ReasoningTokens, Unit::Count, Same),
         (
             "/stats/output_inference_speed",
-            Quantity::UserRate,
+            Metric::UserSpeed,
             Unit::PerS,
             Derivable("1000 / its time per output token"),
         ),
         ("/stats/output_latency", other(meaning::OUTPUT_LATENCY), time(), Unstated),
         ("/stats/output_throughput", other(meaning::OUTPUT_OF_A_REQUEST), Unit::PerS, Unstated),
-        ("/stats/total_tokens", Quantity::TotalTokens, Unit::Count, Same),
-        ("/stats/tpot", Quantity::Tpot, time(), Different(words::TPOT_TO_THE_END)),
-        ("/stats/ttft", Quantity::Ttft, time(), Different(words::CONNECTS_ALWAYS)),
+        ("/stats/total_tokens", Metric::TotalTokens, Unit::Count, Same),
+        ("/stats/tpot", Metric::Tpot, time(), Different(words::TPOT_TO_THE_END)),
+        ("/stats/ttft", Metric::Ttft, time(), Different(words::CONNECTS_ALWAYS)),
     ]
 }
 
@@ -112,8 +113,8 @@ fn row(mut metrics: Map<String, Value>, unit: &Unit, remarks: &mut Vec<Remark>) 
     let mut row = Row::new(RowRole::Measured, Place::pointer(METRICS));
     settings(&mut metrics, &mut row);
     field::numbers(&mut metrics, Some(METRICS), Statistic::Value, WHOLE, &mut row);
-    let failed = row.value(&Quantity::RequestsFailed, Statistic::Value).unwrap_or(0.0);
-    let rate = row.figures.iter_mut().find(|figure| figure.quantity == Quantity::ErrorRate);
+    let failed = row.value(Metric::RequestsFailed, Statistic::Value).unwrap_or(0.0);
+    let rate = row.figures.iter_mut().find(|figure| figure.quantity == Metric::ErrorRate);
     if let Some(rate) = rate.filter(|rate| failed > 0.0 && rate.value == Some(0.0)) {
         rate.value = None;
         rate.printed = Some("0".to_owned());

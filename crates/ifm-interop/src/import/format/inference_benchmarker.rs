@@ -6,9 +6,10 @@ use super::collect::Gathered;
 use super::field::{self, Field, Means};
 use super::guidellm::words as strategies;
 use super::{Format, Like, collect, sure};
+use ifm_core::Metric;
 use ifm_core::Sheet;
 use ifm_core::sheet::{
-    Definition, PartKind, Place, Quantity, Row, RowRole, Statistic, StdKind, Unit, key, meaning,
+    Definition, PartKind, Place, Row, RowRole, Statistic, StdKind, Unit, key, meaning,
 };
 use serde_json::{Map, Value};
 
@@ -32,30 +33,25 @@ const SPAN: Means = Means::Different(
 );
 const COUNTED: Means = Means::Different("counted by the client's tokenizer, piece by piece");
 const REQUESTS: &[Field] = &[
-    ("/total_requests", Quantity::Requests, Unit::Count, Means::Same),
-    ("/successful_requests", Quantity::RequestsOk, Unit::Count, Means::Same),
-    ("/failed_requests", Quantity::RequestsFailed, Unit::Count, Means::Same),
+    ("/total_requests", Metric::Requests, Unit::Count, Means::Same),
+    ("/successful_requests", Metric::RequestsOk, Unit::Count, Means::Same),
+    ("/failed_requests", Metric::RequestsFailed, Unit::Count, Means::Same),
 ];
 const TOKENS: &[Field] = &[
-    ("/total_tokens", Quantity::OutputTokens, Unit::Count, COUNTED),
-    ("/total_tokens_sent", Quantity::InputTokens, Unit::Count, COUNTED),
+    ("/total_tokens", Metric::OutputTokens, Unit::Count, COUNTED),
+    ("/total_tokens_sent", Metric::InputTokens, Unit::Count, COUNTED),
 ];
 const RATES: &[Field] = &[
-    ("/token_throughput_secs", Quantity::OutputRate, Unit::PerS, SPAN),
-    ("/request_rate", Quantity::RequestRate, Unit::PerS, SPAN),
-    ("/duration_ms", Quantity::Duration, Unit::Ms, SPAN),
+    ("/token_throughput_secs", Metric::OutputRate, Unit::PerS, SPAN),
+    ("/request_rate", Metric::RequestRate, Unit::PerS, SPAN),
+    ("/duration_ms", Metric::Duration, Unit::Ms, SPAN),
 ];
 const TIMES: &[Field] = &[
-    ("/time_to_first_token_ms", Quantity::Ttft, Unit::Ms, Means::Same),
-    (
-        "/inter_token_latency_ms",
-        Quantity::Itl,
-        Unit::Ms,
-        Means::Different(meaning::ITL_PER_REQUEST),
-    ),
+    ("/time_to_first_token_ms", Metric::Ttft, Unit::Ms, Means::Same),
+    ("/inter_token_latency_ms", Metric::Itl, Unit::Ms, Means::Different(meaning::ITL_PER_REQUEST)),
     (
         "/e2e_latency_ms",
-        Quantity::E2e,
+        Metric::E2e,
         Unit::Ms,
         Means::Different("to the closing event, not to the last token"),
     ),
@@ -68,10 +64,10 @@ const SETTINGS: &[(&str, &str)] = &[
 ];
 
 /// What the tool means by a quantity.
-pub(crate) fn definition(quantity: &Quantity) -> Definition {
+pub(crate) fn definition(quantity: Metric) -> Definition {
     let fields = [TOKENS, RATES, TIMES];
     let mut fields = fields.iter().flat_map(|fields| fields.iter());
-    fields.find(|(_, own, ..)| own == quantity).map_or(Definition::Same, |field| field.3.into())
+    fields.find(|(_, own, ..)| *own == quantity).map_or(Definition::Same, |field| field.3.into())
 }
 
 fn read(format: &Format, mut input: Input<'_>) -> Result<Sheet, ImportError> {

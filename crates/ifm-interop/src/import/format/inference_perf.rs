@@ -5,9 +5,8 @@ use super::super::json::{self, Number, Word};
 use super::super::{Likeness, words};
 use super::field::{self, Field, Means};
 use super::{Format, Like, collect};
-use ifm_core::sheet::{
-    PartKind, Place, Quantity, Row, RowRole, SheetRequest, Statistic, StdKind, Unit, key,
-};
+use ifm_core::Metric;
+use ifm_core::sheet::{PartKind, Place, Row, RowRole, SheetRequest, Statistic, StdKind, Unit, key};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
@@ -50,42 +49,42 @@ const TOKENIZED: Means =
 
 /// Numbers of the whole run.
 const WHOLE: &[Field] = &[
-    ("/benchmark_time_seconds", Quantity::Duration, Unit::S, Means::Same),
-    ("/load_summary/count", Quantity::Requests, Unit::Count, Means::Same),
-    ("/successes/count", Quantity::RequestsOk, Unit::Count, Means::Same),
-    ("/failures/count", Quantity::RequestsFailed, Unit::Count, Means::Same),
-    ("/successes/throughput/requests_per_sec", Quantity::RequestRate, Unit::PerS, RATE),
-    ("/successes/throughput/input_tokens_per_sec", Quantity::InputRate, Unit::PerS, TOKEN_RATE),
-    ("/successes/throughput/output_tokens_per_sec", Quantity::OutputRate, Unit::PerS, TOKEN_RATE),
-    ("/successes/throughput/total_tokens_per_sec", Quantity::TotalRate, Unit::PerS, TOKEN_RATE),
-    ("/successes/goodput_metrics/request_goodput", Quantity::Goodput, Unit::PerS, RATE),
+    ("/benchmark_time_seconds", Metric::Duration, Unit::S, Means::Same),
+    ("/load_summary/count", Metric::Requests, Unit::Count, Means::Same),
+    ("/successes/count", Metric::RequestsOk, Unit::Count, Means::Same),
+    ("/failures/count", Metric::RequestsFailed, Unit::Count, Means::Same),
+    ("/successes/throughput/requests_per_sec", Metric::RequestRate, Unit::PerS, RATE),
+    ("/successes/throughput/input_tokens_per_sec", Metric::InputRate, Unit::PerS, TOKEN_RATE),
+    ("/successes/throughput/output_tokens_per_sec", Metric::OutputRate, Unit::PerS, TOKEN_RATE),
+    ("/successes/throughput/total_tokens_per_sec", Metric::TotalRate, Unit::PerS, TOKEN_RATE),
+    ("/successes/goodput_metrics/request_goodput", Metric::Goodput, Unit::PerS, RATE),
     (
         "/successes/goodput_metrics/goodput_percentage",
-        Quantity::Attainment,
+        Metric::Attainment,
         Unit::Percent,
         Means::Different("share of the successes: requests that failed are not in it"),
     ),
-    ("/successes/prompt_tokens/cached", Quantity::CachedTokens, Unit::Count, Means::Same),
+    ("/successes/prompt_tokens/cached", Metric::CachedTokens, Unit::Count, Means::Same),
 ];
 
 /// Distributions over requests.
 const DISTRIBUTIONS: &[Field] = &[
-    ("/successes/latency/request_latency", Quantity::E2e, Unit::S, TOKENIZED),
+    ("/successes/latency/request_latency", Metric::E2e, Unit::S, TOKENIZED),
     (
         "/successes/latency/normalized_time_per_output_token",
-        Quantity::NormalizedLatency,
+        Metric::E2ePerToken,
         Unit::S,
         TOKENIZED,
     ),
     (
         "/successes/latency/time_per_output_token",
-        Quantity::Tpot,
+        Metric::Tpot,
         Unit::S,
         Means::Different("by tokens that the client counted, unless told to take the server's"),
     ),
     (
         "/successes/latency/time_to_first_token",
-        Quantity::Ttft,
+        Metric::Ttft,
         Unit::S,
         Means::Different(
             "first content, no reasoning or tool call; only of answers of two or more",
@@ -93,15 +92,15 @@ const DISTRIBUTIONS: &[Field] = &[
     ),
     (
         "/successes/latency/inter_token_latency",
-        Quantity::Itl,
+        Metric::Itl,
         Unit::S,
         Means::Different("tokens of one piece share a stamp: gaps of zero between them"),
     ),
-    ("/load_summary/schedule_delay", Quantity::ClientQueue, Unit::S, Means::Same),
-    ("/successes/prompt_tokens", Quantity::InputTokens, Unit::Count, TOKENS),
-    ("/successes/prompt_len", Quantity::InputTokens, Unit::Count, TOKENS),
-    ("/successes/output_tokens", Quantity::OutputTokens, Unit::Count, SERVER_TOKENS),
-    ("/successes/output_len", Quantity::OutputTokens, Unit::Count, TOKENS),
+    ("/load_summary/schedule_delay", Metric::ClientQueue, Unit::S, Means::Same),
+    ("/successes/prompt_tokens", Metric::InputTokens, Unit::Count, TOKENS),
+    ("/successes/prompt_len", Metric::InputTokens, Unit::Count, TOKENS),
+    ("/successes/output_tokens", Metric::OutputTokens, Unit::Count, SERVER_TOKENS),
+    ("/successes/output_len", Metric::OutputTokens, Unit::Count, TOKENS),
 ];
 
 /// `stage 0` of `…/stage_0_lifecycle_metrics.json`.

@@ -4,8 +4,9 @@
 use super::super::statistic::{different, statistic};
 use super::super::{json, labels, words};
 use super::{Format, Like, records};
+use ifm_core::Metric;
 use ifm_core::sheet::{
-    Definition, Figure, PartKind, Quantity, Remark, RemarkKind, Row, Statistic, StdKind, Unit, key,
+    Definition, Figure, PartKind, Remark, RemarkKind, Row, Statistic, StdKind, Unit, key,
 };
 use serde_json::{Map, Value};
 
@@ -126,7 +127,7 @@ fn figure(name: &str, value: f64, run: Run) -> Option<Figure> {
     Some(Figure::new(quantity, statistic, value, unit).defined(definition))
 }
 
-type Meaning = (Quantity, Statistic, Unit, Definition);
+type Meaning = (Metric, Statistic, Unit, Definition);
 
 /// `p99_ttft`, in seconds; `p99_intvty`, tokens per second.
 fn latency(name: &str) -> Option<Meaning> {
@@ -134,17 +135,17 @@ fn latency(name: &str) -> Option<Meaning> {
     let statistic = statistic(word, StdKind::Population)?;
     let chunk = "from before a new connection is opened, to the first chunk of any kind";
     let (quantity, definition) = match metric {
-        "ttft" => (Quantity::Ttft, different(chunk)),
-        "tpot" => (Quantity::Tpot, different(words::TPOT_ROLE_TO_USAGE)),
-        "itl" => (Quantity::Itl, different(words::PIECES)),
-        "e2el" => (Quantity::E2e, different("to the last message, usage among them")),
+        "ttft" => (Metric::Ttft, different(chunk)),
+        "tpot" => (Metric::Tpot, different(words::TPOT_ROLE_TO_USAGE)),
+        "itl" => (Metric::Itl, different(words::PIECES)),
+        "e2el" => (Metric::E2e, different("to the last message, usage among them")),
         "intvty" => {
             let text = match statistic {
                 Statistic::Median => "1 / median TPOT".to_owned(),
                 Statistic::Mean => "1 / mean TPOT: the harmonic mean over requests".to_owned(),
                 _ => format!("1 / the same statistic of TPOT: {word} is of the slowest users"),
             };
-            return Some((Quantity::UserRate, statistic, Unit::PerS, Definition::Different(text)));
+            return Some((Metric::UserSpeed, statistic, Unit::PerS, Definition::Different(text)));
         }
         _ => return None,
     };
@@ -153,16 +154,16 @@ fn latency(name: &str) -> Option<Meaning> {
 
 fn whole(name: &str, multinode: bool) -> Option<Meaning> {
     let rate = |kind: &str, gpus: &str| {
-        let quantity = Quantity::Other(format!("{kind}_rate_per_gpu"));
+        let quantity = Metric::other(format!("{kind}_rate_per_gpu"));
         let definition = Definition::Derivable(format!("of one GPU: times the {gpus} it is all"));
         (quantity, Statistic::Value, Unit::PerS, definition)
     };
-    let other = |name: &str| Quantity::Other(name.to_owned());
+    let other = |name: &str| Metric::other(name);
     Some(match name {
         "tput_per_gpu" => rate("total", "GPUs"),
         "output_tput_per_gpu" => rate("output", if multinode { "decode GPUs" } else { "GPUs" }),
         "input_tput_per_gpu" => rate("input", if multinode { "prefill GPUs" } else { "GPUs" }),
-        "avg_total_gpu_power_w" => (Quantity::Power, Statistic::Mean, Unit::W, Definition::Same),
+        "avg_total_gpu_power_w" => (Metric::Power, Statistic::Mean, Unit::W, Definition::Same),
         "avg_power_w" => (other("power_per_gpu"), Statistic::Mean, Unit::W, Definition::Same),
         _ => return None,
     })
@@ -170,11 +171,11 @@ fn whole(name: &str, multinode: bool) -> Option<Meaning> {
 
 /// Energies, in joules, and the power of one role.
 fn energy(name: &str, run: Run) -> Option<Meaning> {
-    let other = |name: &str| Quantity::Other(name.to_owned());
+    let other = |name: &str| Metric::other(name);
     let prefill = || different(&format!("of {PREFILL}, over the whole run"));
     let decode = || different(&format!("of {DECODE}, over the whole run"));
     let (quantity, definition) = match name {
-        "total_gpu_energy_j" => (Quantity::Energy, Definition::Same),
+        "total_gpu_energy_j" => (Metric::Energy, Definition::Same),
         "prefill_gpu_energy_j" => (other(name), prefill()),
         "decode_gpu_energy_j" => (other(name), decode()),
         "joules_per_output_token" if run.energy_by_role => {
@@ -183,7 +184,7 @@ fn energy(name: &str, run: Run) -> Option<Meaning> {
         "joules_per_input_token" if run.energy_by_role => {
             (other("prefill_joules_per_input_token"), prefill())
         }
-        "joules_per_output_token" => (Quantity::EnergyPerToken, Definition::Same),
+        "joules_per_output_token" => (Metric::EnergyPerToken, Definition::Same),
         "joules_per_input_token" | "joules_per_total_token" | "joules_per_successful_query" => {
             (other(name), Definition::Same)
         }

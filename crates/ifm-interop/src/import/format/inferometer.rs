@@ -8,9 +8,10 @@ use super::super::{Head, Input, json};
 use super::collect::{self, Gathered};
 use super::field::{self, Field, Means};
 use super::{Format, Like, sure};
+use ifm_core::Metric;
 use ifm_core::sheet::{
-    Factors, Part, PartKind, Place, Quantity, Remark, RemarkKind, Row, RowRole, SHEET_VERSION,
-    Statistic, StdKind, Unit, key,
+    Factors, Part, PartKind, Place, Remark, RemarkKind, Row, RowRole, SHEET_VERSION, Statistic,
+    StdKind, Unit, key,
 };
 use ifm_core::words::counted;
 use ifm_core::{Prediction, Sheet};
@@ -40,29 +41,29 @@ pub(super) const RESULT: Format = Format {
 };
 
 const COUNTS: &[Field] = &[
-    ("/requests/sent", Quantity::Requests, Unit::Count, Means::Same),
-    ("/requests/ok", Quantity::RequestsOk, Unit::Count, Means::Same),
-    ("/requests/failed", Quantity::RequestsFailed, Unit::Count, Means::Same),
-    ("/tokens/prompt_total", Quantity::InputTokens, Unit::Count, Means::Same),
-    ("/tokens/output_total", Quantity::OutputTokens, Unit::Count, Means::Same),
+    ("/requests/sent", Metric::Requests, Unit::Count, Means::Same),
+    ("/requests/ok", Metric::RequestsOk, Unit::Count, Means::Same),
+    ("/requests/failed", Metric::RequestsFailed, Unit::Count, Means::Same),
+    ("/tokens/prompt_total", Metric::InputTokens, Unit::Count, Means::Same),
+    ("/tokens/output_total", Metric::OutputTokens, Unit::Count, Means::Same),
 ];
 /// Of the window that a level's rates are of.
 const RATES: &[Field] = &[
-    ("/window/duration_s", Quantity::Duration, Unit::S, Means::Same),
-    ("/window/req_per_s", Quantity::RequestRate, Unit::PerS, Means::Same),
-    ("/window/output_tok_per_s", Quantity::OutputRate, Unit::PerS, Means::Same),
-    ("/window/total_tok_per_s", Quantity::TotalRate, Unit::PerS, Means::Same),
-    ("/window/good_req_per_s", Quantity::Goodput, Unit::PerS, Means::Same),
-    ("/window/concurrency/max", Quantity::PeakInFlight, Unit::Count, Means::Same),
+    ("/window/duration_s", Metric::Duration, Unit::S, Means::Same),
+    ("/window/req_per_s", Metric::RequestRate, Unit::PerS, Means::Same),
+    ("/window/output_tok_per_s", Metric::OutputRate, Unit::PerS, Means::Same),
+    ("/window/total_tok_per_s", Metric::TotalRate, Unit::PerS, Means::Same),
+    ("/window/good_req_per_s", Metric::Goodput, Unit::PerS, Means::Same),
+    ("/window/concurrency/max", Metric::PeakInFlight, Unit::Count, Means::Same),
 ];
 const IN_FLIGHT: &[Field] =
-    &[("/window/concurrency/mean", Quantity::InFlight, Unit::Count, Means::Same)];
+    &[("/window/concurrency/mean", Metric::InFlight, Unit::Count, Means::Same)];
 const TIMES: &[Field] = &[
-    ("/latency/ttft_s", Quantity::Ttft, Unit::S, Means::Same),
-    ("/latency/ttfat_s", Quantity::Ttfot, Unit::S, Means::Same),
-    ("/latency/itl_s", Quantity::Itl, Unit::S, Means::Same),
-    ("/latency/tpot_s", Quantity::Tpot, Unit::S, Means::Same),
-    ("/latency/e2e_s", Quantity::E2e, Unit::S, Means::Same),
+    ("/latency/ttft_s", Metric::Ttft, Unit::S, Means::Same),
+    ("/latency/ttfat_s", Metric::Ttfat, Unit::S, Means::Same),
+    ("/latency/itl_s", Metric::Itl, Unit::S, Means::Same),
+    ("/latency/tpot_s", Metric::Tpot, Unit::S, Means::Same),
+    ("/latency/e2e_s", Metric::E2e, Unit::S, Means::Same),
 ];
 /// What was set for all levels.
 const SETTINGS: &[(&str, &str)] =

@@ -8,9 +8,9 @@ use super::super::json;
 use super::super::statistic::{Measure, different};
 use super::field::{self, Field, Means};
 use super::{Format, Like, collect};
+use ifm_core::Metric;
 use ifm_core::sheet::{
-    Definition, Figure, PartKind, Place, Quantity, Row, RowRole, Statistic, StdKind, Unit, key,
-    meaning,
+    Definition, Figure, PartKind, Place, Row, RowRole, Statistic, StdKind, Unit, key, meaning,
 };
 use serde_json::{Map, Value};
 
@@ -25,14 +25,14 @@ pub(super) const FORMAT: Format = Format {
 };
 
 const REQUESTS: &[Field] = &[
-    ("/count", Quantity::Requests, Unit::Count, Means::Same),
-    ("/rate", Quantity::RequestRate, Unit::PerS, Means::Same),
+    ("/count", Metric::Requests, Unit::Count, Means::Same),
+    ("/rate", Metric::RequestRate, Unit::PerS, Means::Same),
 ];
 const FAILED: &[Field] = &[
-    ("/passes", Quantity::RequestsFailed, Unit::Count, Means::Same),
-    ("/fails", Quantity::RequestsOk, Unit::Count, Means::Same),
-    ("/value", Quantity::ErrorRate, Unit::One, Means::Same),
-    ("/rate", Quantity::ErrorRate, Unit::One, Means::Same),
+    ("/passes", Metric::RequestsFailed, Unit::Count, Means::Same),
+    ("/fails", Metric::RequestsOk, Unit::Count, Means::Same),
+    ("/value", Metric::ErrorRate, Unit::One, Means::Same),
+    ("/rate", Metric::ErrorRate, Unit::One, Means::Same),
 ];
 /// The time of requests, and that of those which succeeded.
 const DURATION: &str = "http_req_duration";
@@ -44,7 +44,7 @@ fn row(mut object: Map<String, Value>) -> Row {
         json::number(object.get("state").and_then(|state| state.get("testRunDurationMs")))
     {
         row.figures.push(
-            Figure::new(Quantity::Duration, Statistic::Value, duration, Unit::Ms)
+            Figure::new(Metric::Duration, Statistic::Value, duration, Unit::Ms)
                 .defined(different("the whole test, with ramps and set-up")),
         );
     }
@@ -79,7 +79,7 @@ const ONLY_OK: &str = "only requests that succeeded";
 
 fn e2e(of: &str, values: &mut Map<String, Value>, pointer: &str, row: &mut Row) {
     let definition = &|_| different(&format!("{WHOLE}; {of}"));
-    let (quantity, unit, std) = (Quantity::E2e, Unit::Ms, StdKind::Unknown);
+    let (quantity, unit, std) = (Metric::E2e, Unit::Ms, StdKind::Unknown);
     let pointer = pointer.to_owned();
     Measure { quantity, unit, definition, std, pointer }.take(values, &mut row.figures);
 }
@@ -95,7 +95,7 @@ fn take(name: &str, is_time: bool, values: &mut Map<String, Value>, pointer: &st
         }
         // Trends have percentiles and a mean; counters and gauges stay as they are.
         _ if values.contains_key("avg") => {
-            let quantity = Quantity::Other(name.to_owned());
+            let quantity = Metric::other(name);
             let time = is_time || name.starts_with("http_req_") || name == "iteration_duration";
             let unit = if time { Unit::Ms } else { Unit::Other(String::new()) };
             let definition = &|_| Definition::Unstated;

@@ -8,9 +8,10 @@ use super::super::statistic::Measure;
 use super::super::{Input, json, labels, yaml};
 use super::field::{self, Field, Means};
 use super::{Format, Like, collect, sure};
+use ifm_core::Metric;
 use ifm_core::Sheet;
 use ifm_core::sheet::{
-    Definition, Factors, Figure, Part, PartKind, Place, Quantity, Remark, RemarkKind, Row, RowRole,
+    Definition, Factors, Figure, Part, PartKind, Place, Remark, RemarkKind, Row, RowRole,
     Statistic, StdKind, Unit, key,
 };
 use serde_json::{Map, Value};
@@ -35,30 +36,30 @@ pub(super) const FORMAT: Format = Format {
 /// Path of the figures.
 const AGGREGATE: &str = "/results/request_performance/aggregate";
 /// The times of requests, seen from there, and what they measure.
-const TIMES: &[(&str, Quantity)] = &[
-    ("latency/time_to_first_token", Quantity::Ttft),
-    ("latency/time_per_output_token", Quantity::Tpot),
-    ("latency/inter_token_latency", Quantity::Itl),
-    ("latency/normalized_time_per_output_token", Quantity::NormalizedLatency),
-    ("latency/request_latency", Quantity::E2e),
+const TIMES: &[(&str, Metric)] = &[
+    ("latency/time_to_first_token", Metric::Ttft),
+    ("latency/time_per_output_token", Metric::Tpot),
+    ("latency/inter_token_latency", Metric::Itl),
+    ("latency/normalized_time_per_output_token", Metric::E2ePerToken),
+    ("latency/request_latency", Metric::E2e),
 ];
 /// The other statistics; what 0.2.1 added has no name of ours.
-const OTHERS: &[(&str, Quantity)] = &[
-    ("throughput/input_token_rate", Quantity::InputRate),
-    ("throughput/output_token_rate", Quantity::OutputRate),
-    ("throughput/total_token_rate", Quantity::TotalRate),
-    ("throughput/request_rate", Quantity::RequestRate),
-    ("requests/input_length", Quantity::InputTokens),
-    ("requests/output_length", Quantity::OutputTokens),
+const OTHERS: &[(&str, Metric)] = &[
+    ("throughput/input_token_rate", Metric::InputRate),
+    ("throughput/output_token_rate", Metric::OutputRate),
+    ("throughput/total_token_rate", Metric::TotalRate),
+    ("throughput/request_rate", Metric::RequestRate),
+    ("requests/input_length", Metric::InputTokens),
+    ("requests/output_length", Metric::OutputTokens),
     ("throughput/image_rate", field::OWN),
     ("throughput/video_rate", field::OWN),
     ("throughput/audio_rate", field::OWN),
     ("requests/request_size", field::OWN),
 ];
 const COUNTS: &[Field] = &[
-    ("/requests/total", Quantity::Requests, Unit::Count, Means::Same),
-    ("/requests/failures", Quantity::RequestsFailed, Unit::Count, Means::Same),
-    ("/requests/incomplete", Quantity::RequestsIncomplete, Unit::Count, Means::Same),
+    ("/requests/total", Metric::Requests, Unit::Count, Means::Same),
+    ("/requests/failures", Metric::RequestsFailed, Unit::Count, Means::Same),
+    ("/requests/incomplete", Metric::RequestsIncomplete, Unit::Count, Means::Same),
 ];
 /// Kinds of media, and their fields in 0.2.1 below `requests/multimodal`.
 const MEDIA: &[&str] = &["image", "video", "audio"];
@@ -134,11 +135,11 @@ fn part(format: &Format, report: Map<String, Value>, remarks: &mut Vec<Remark>) 
     for (field, quantity) in TIMES.iter().chain(OTHERS) {
         let name = field.rsplit('/').next().unwrap_or(field);
         let pointer = format!("{AGGREGATE}/{field}");
-        take(&mut report, &pointer, field::named(quantity, name), &definition, &mut row);
+        take(&mut report, &pointer, field::named(*quantity, name), &definition, &mut row);
     }
     for (kind, field) in MEDIA.iter().flat_map(|kind| MEDIA_FIELDS.map(|field| (kind, field))) {
         let pointer = format!("{AGGREGATE}/requests/multimodal/{kind}/{field}");
-        let quantity = Quantity::Other(format!("{kind}_{field}"));
+        let quantity = Metric::other(format!("{kind}_{field}"));
         take(&mut report, &pointer, quantity, &definition, &mut row);
     }
     if let Some(Value::Object(aggregate)) = report.pointer_mut(AGGREGATE) {
@@ -148,7 +149,7 @@ fn part(format: &Format, report: Map<String, Value>, remarks: &mut Vec<Remark>) 
     unread(&report, remarks);
     let duration = json::word(report.pointer("/run/time/duration"));
     if let Some(seconds) = duration.as_deref().and_then(seconds) {
-        let figure = Figure::new(Quantity::Duration, Statistic::Value, seconds, Unit::S);
+        let figure = Figure::new(Metric::Duration, Statistic::Value, seconds, Unit::S);
         row.figures.push(figure.defined(Definition::Different(
             "of the whole run, all stages of the load in it".to_owned(),
         )));
@@ -213,7 +214,7 @@ fn factors(report: &Map<String, Value>) -> Factors {
 fn take(
     report: &mut Value,
     pointer: &str,
-    quantity: Quantity,
+    quantity: Metric,
     definition: &Definition,
     row: &mut Row,
 ) {

@@ -4,9 +4,9 @@
 use super::super::json::{self, Number, Word};
 use super::super::statistic::{different, statistic};
 use super::{Format, Like, collect, field, sure};
+use ifm_core::Metric;
 use ifm_core::sheet::{
-    Definition, Figure, PartKind, Place, Quantity, Row, RowRole, SheetRequest, Statistic, StdKind,
-    Unit, key,
+    Definition, Figure, PartKind, Place, Row, RowRole, SheetRequest, Statistic, StdKind, Unit, key,
 };
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -52,7 +52,7 @@ fn row(mut object: Map<String, Value>) -> Row {
             continue;
         };
         object.remove(&name);
-        let definition = definition(&quantity);
+        let definition = definition(quantity);
         let mut figure = Figure::new(quantity, statistic, value, unit).defined(definition);
         figure.place = Some(Place::pointer(format!("/{name}")));
         row.figures.push(figure);
@@ -61,47 +61,47 @@ fn row(mut object: Map<String, Value>) -> Row {
     row
 }
 
-fn definition(quantity: &Quantity) -> Definition {
+fn definition(quantity: Metric) -> Definition {
     match quantity {
-        Quantity::Itl => different(
+        Metric::Itl => different(
             "one mean per request, the time to the first token among the gaps, by its pieces",
         ),
-        Quantity::InputTokens | Quantity::OutputTokens => {
+        Metric::InputTokens | Metric::OutputTokens => {
             different("counted by one tokenizer of the client, whatever the model")
         }
-        Quantity::OutputRate => different("tokens by one tokenizer of the client"),
-        Quantity::UserRate => different("tokens by the end-to-end time: the first token is in it"),
-        Quantity::Ttft | Quantity::E2e => different("connection set-up is in it"),
+        Metric::OutputRate => different("tokens by one tokenizer of the client"),
+        Metric::UserSpeed => different("tokens by the end-to-end time: the first token is in it"),
+        Metric::Ttft | Metric::E2e => different("connection set-up is in it"),
         _ => Definition::Same,
     }
 }
 
-fn whole(name: &str) -> Option<(Quantity, Statistic, Unit)> {
+fn whole(name: &str) -> Option<(Metric, Statistic, Unit)> {
     let (quantity, unit) = match name {
-        "num_requests_started" => (Quantity::Requests, Unit::Count),
-        "num_completed_requests" => (Quantity::RequestsOk, Unit::Count),
-        "number_errors" => (Quantity::RequestsFailed, Unit::Count),
-        "error_rate" => (Quantity::ErrorRate, Unit::One),
-        "mean_output_throughput_token_per_s" => (Quantity::OutputRate, Unit::PerS),
-        "num_completed_requests_per_min" => (Quantity::RequestRate, Unit::PerMin),
+        "num_requests_started" => (Metric::Requests, Unit::Count),
+        "num_completed_requests" => (Metric::RequestsOk, Unit::Count),
+        "number_errors" => (Metric::RequestsFailed, Unit::Count),
+        "error_rate" => (Metric::ErrorRate, Unit::One),
+        "mean_output_throughput_token_per_s" => (Metric::OutputRate, Unit::PerS),
+        "num_completed_requests_per_min" => (Metric::RequestRate, Unit::PerMin),
         _ => return None,
     };
     Some((quantity, Statistic::Value, unit))
 }
 
 /// `ttft_s_quantiles_p99`, `ttft_s_mean`.
-fn latency(name: &str) -> Option<(Quantity, Statistic, Unit)> {
+fn latency(name: &str) -> Option<(Metric, Statistic, Unit)> {
     let (metric, word) = match name.split_once("_quantiles_") {
         Some(parts) => parts,
         None => name.rsplit_once('_')?,
     };
     let (quantity, unit) = match metric {
-        "ttft_s" => (Quantity::Ttft, Unit::S),
-        "inter_token_latency_s" => (Quantity::Itl, Unit::S),
-        "end_to_end_latency_s" => (Quantity::E2e, Unit::S),
-        "request_output_throughput_token_per_s" => (Quantity::UserRate, Unit::PerS),
-        "number_input_tokens" => (Quantity::InputTokens, Unit::Count),
-        "number_output_tokens" => (Quantity::OutputTokens, Unit::Count),
+        "ttft_s" => (Metric::Ttft, Unit::S),
+        "inter_token_latency_s" => (Metric::Itl, Unit::S),
+        "end_to_end_latency_s" => (Metric::E2e, Unit::S),
+        "request_output_throughput_token_per_s" => (Metric::UserSpeed, Unit::PerS),
+        "number_input_tokens" => (Metric::InputTokens, Unit::Count),
+        "number_output_tokens" => (Metric::OutputTokens, Unit::Count),
         _ => return None,
     };
     Some((quantity, statistic(word, StdKind::Sample)?, unit))

@@ -6,7 +6,8 @@
 
 use super::super::statistic::different;
 use super::{Format, Like, records, sure};
-use ifm_core::sheet::{Definition, Figure, PartKind, Quantity, RowRole, Statistic, Unit, meaning};
+use ifm_core::Metric;
+use ifm_core::sheet::{Definition, Figure, PartKind, RowRole, Statistic, Unit, meaning};
 use serde_json::Value;
 
 pub(super) const FORMAT: Format = Format {
@@ -43,11 +44,11 @@ const ROUNDED: &str = "rounded to two digits";
 const WHOLE: &str = "sending, waiting and receiving of the whole response";
 
 fn figure(name: &str, cell: &str) -> Option<Figure> {
-    let time = |statistic| (Quantity::E2e, statistic, Unit::Ms);
+    let time = |statistic| (Metric::E2e, statistic, Unit::Ms);
     let (quantity, statistic, unit) = match name {
-        "Request Count" => (Quantity::Requests, Statistic::Value, Unit::Count),
-        "Failure Count" => (Quantity::RequestsFailed, Statistic::Value, Unit::Count),
-        "Requests/s" => (Quantity::RequestRate, Statistic::Value, Unit::PerS),
+        "Request Count" => (Metric::Requests, Statistic::Value, Unit::Count),
+        "Failure Count" => (Metric::RequestsFailed, Statistic::Value, Unit::Count),
+        "Requests/s" => (Metric::RequestRate, Statistic::Value, Unit::PerS),
         "Median Response Time" => time(Statistic::Median),
         "Average Response Time" => time(Statistic::Mean),
         "Min Response Time" => time(Statistic::Min),
@@ -59,11 +60,11 @@ fn figure(name: &str, cell: &str) -> Option<Figure> {
     let is_rounded = matches!(statistic, Statistic::Median | Statistic::Percentile(_));
     let definition = match quantity {
         // A percentile that was rounded up can exceed the maximum, which is not rounded.
-        Quantity::E2e if is_rounded => {
+        Metric::E2e if is_rounded => {
             different(&format!("{WHOLE}; {}; {ROUNDED}", meaning::WITH_FAILED))
         }
-        Quantity::E2e => different(&format!("{WHOLE}; {}", meaning::WITH_FAILED)),
-        Quantity::RequestRate => different(meaning::WITH_FAILED),
+        Metric::E2e => different(&format!("{WHOLE}; {}", meaning::WITH_FAILED)),
+        Metric::RequestRate => different(meaning::WITH_FAILED),
         _ => Definition::Same,
     };
     let value = cell.trim().parse().ok()?;

@@ -6,10 +6,10 @@ use super::super::error::ImportError;
 use super::super::{Input, json};
 use super::field::{self, Field, Means};
 use super::{Format, Like, collect};
+use ifm_core::Metric;
 use ifm_core::Sheet;
 use ifm_core::sheet::{
-    Definition, Figure, PartKind, Place, Quantity, Remark, RemarkKind, Row, RowRole, Statistic,
-    StdKind, Unit,
+    Definition, Figure, PartKind, Place, Remark, RemarkKind, Row, RowRole, Statistic, StdKind, Unit,
 };
 use serde_json::{Map, Value};
 
@@ -28,13 +28,13 @@ pub(crate) const WHOLE_EXCHANGE: &str = "the whole exchange, to the last byte of
 /// What oha calls requests that its own deadline ended.
 const CUT_OFF: &str = "aborted due to deadline";
 const WHOLE: &[Field] = &[
-    ("/summary/total", Quantity::Duration, Unit::S, Means::Same),
-    ("/summary/requestsPerSec", Quantity::RequestRate, Unit::PerS, Means::Same),
+    ("/summary/total", Metric::Duration, Unit::S, Means::Same),
+    ("/summary/requestsPerSec", Metric::RequestRate, Unit::PerS, Means::Same),
 ];
 
 fn read(format: &Format, input: Input<'_>) -> Result<Sheet, ImportError> {
     let mut sheet = collect::summaries(format, input, "no summary in it", row)?;
-    let uncounted = |row: &&Row| row.figure(&Quantity::Requests, Statistic::Value).is_none();
+    let uncounted = |row: &&Row| row.figure(Metric::Requests, Statistic::Value).is_none();
     let rows = sheet.parts.iter().flat_map(|part| &part.rows);
     let without: Vec<Remark> = rows.filter(uncounted).map(missing).collect();
     sheet.remarks.extend(without);
@@ -58,12 +58,12 @@ fn row(mut object: Map<String, Value>) -> Row {
     let place = Place::pointer("/statusCodeDistribution");
     counts(of("statusCodeDistribution"), of("errorDistribution"), &place, &mut row);
     field::numbers(&mut object, Some(""), Statistic::Value, WHOLE, &mut row);
-    let first_byte = || Quantity::Other("time to first byte".to_owned());
+    let first_byte = || Metric::other("time to first byte");
     let to_first = Means::Different("first byte of the response, not its first token");
     let exchange = Means::Different(WHOLE_EXCHANGE);
     let times = [
-        ("/summary", Quantity::E2e, Unit::S, exchange),
-        ("/latencyPercentiles", Quantity::E2e, Unit::S, exchange),
+        ("/summary", Metric::E2e, Unit::S, exchange),
+        ("/latencyPercentiles", Metric::E2e, Unit::S, exchange),
         ("/details/firstByte", first_byte(), Unit::S, to_first),
         ("/firstBytePercentiles", first_byte(), Unit::S, to_first),
     ];
@@ -91,10 +91,10 @@ pub(crate) fn counts(
     let failed = refused.zip(broken).map(|(refused, broken)| refused + broken);
     let all = [ok, failed, cut_off].into_iter().sum::<Option<u64>>();
     for (quantity, number) in [
-        (Quantity::Requests, all),
-        (Quantity::RequestsOk, ok),
-        (Quantity::RequestsFailed, failed),
-        (Quantity::RequestsIncomplete, cut_off),
+        (Metric::Requests, all),
+        (Metric::RequestsOk, ok),
+        (Metric::RequestsFailed, failed),
+        (Metric::RequestsIncomplete, cut_off),
     ] {
         let Some(number) = number else { continue };
         let mut figure = Figure::new(quantity, Statistic::Value, number as f64, Unit::Count)
@@ -108,7 +108,7 @@ pub(crate) fn counts(
 mod tests {
     use super::*;
 
-    fn counted(text: &str) -> Vec<(Quantity, Option<f64>)> {
+    fn counted(text: &str) -> Vec<(Metric, Option<f64>)> {
         let object = serde_json::from_str(text).expect("an object");
         row(object).figures.into_iter().map(|figure| (figure.quantity, figure.value)).collect()
     }
@@ -119,14 +119,14 @@ mod tests {
         assert_eq!(
             counted(whole),
             [
-                (Quantity::Requests, Some(10.0)),
-                (Quantity::RequestsOk, Some(7.0)),
-                (Quantity::RequestsFailed, Some(1.0)),
-                (Quantity::RequestsIncomplete, Some(2.0)),
+                (Metric::Requests, Some(10.0)),
+                (Metric::RequestsOk, Some(7.0)),
+                (Metric::RequestsFailed, Some(1.0)),
+                (Metric::RequestsIncomplete, Some(2.0)),
             ]
         );
         let cut = r#"{"statusCodeDistribution":{"200":7}}"#;
-        assert_eq!(counted(cut), [(Quantity::RequestsOk, Some(7.0))]);
+        assert_eq!(counted(cut), [(Metric::RequestsOk, Some(7.0))]);
         assert_eq!(counted("{}"), []);
     }
 }

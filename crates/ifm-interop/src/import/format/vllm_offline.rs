@@ -4,7 +4,8 @@ use super::super::json;
 use super::super::statistic::{different, statistic};
 use super::field::{self, Field, Means};
 use super::{Format, Like, records};
-use ifm_core::sheet::{Figure, PartKind, Quantity, Row, RowRole, Statistic, StdKind, Unit, key};
+use ifm_core::Metric;
+use ifm_core::sheet::{Figure, PartKind, Row, RowRole, Statistic, StdKind, Unit, key};
 use serde_json::{Map, Value};
 
 pub(super) const LATENCY: Format = Format {
@@ -42,11 +43,11 @@ const THROUGHPUT_MARKS: &[&str] =
 const MODEL: &[(&str, &str)] = &[("model_id", key::MODEL)];
 const OFFLINE: Means = Means::Different("in the engine without a server, over the whole run");
 const WHOLE: &[Field] = &[
-    ("/elapsed_time", Quantity::Duration, Unit::S, OFFLINE),
-    ("/num_requests", Quantity::RequestsOk, Unit::Count, OFFLINE),
-    ("/total_num_tokens", Quantity::TotalTokens, Unit::Count, OFFLINE),
-    ("/requests_per_second", Quantity::RequestRate, Unit::PerS, OFFLINE),
-    ("/tokens_per_second", Quantity::TotalRate, Unit::PerS, OFFLINE),
+    ("/elapsed_time", Metric::Duration, Unit::S, OFFLINE),
+    ("/num_requests", Metric::RequestsOk, Unit::Count, OFFLINE),
+    ("/total_num_tokens", Metric::TotalTokens, Unit::Count, OFFLINE),
+    ("/requests_per_second", Metric::RequestRate, Unit::PerS, OFFLINE),
+    ("/tokens_per_second", Metric::TotalRate, Unit::PerS, OFFLINE),
 ];
 /// Repeats that become rows at most.
 const REPEATS_MAX: usize = 1_000;
@@ -54,7 +55,7 @@ const REPEATS_MAX: usize = 1_000;
 /// The mean, and behind it every repeat.
 fn latency(mut fields: Map<String, Value>, draft: &Row) -> Vec<Row> {
     let figure = |statistic, value| {
-        Figure::new(Quantity::E2e, statistic, value, Unit::S)
+        Figure::new(Metric::E2e, statistic, value, Unit::S)
             .defined(different("of a whole batch, in the engine without a server"))
     };
     let mut row = draft.clone();

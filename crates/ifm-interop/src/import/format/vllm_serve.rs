@@ -7,8 +7,9 @@ use super::super::json::{self, Fault, Reader};
 use super::super::serving::{Dialect, Fields};
 use super::records::{self, Draft};
 use super::{Format, Like};
+use ifm_core::Metric;
 use ifm_core::Sheet;
-use ifm_core::sheet::{PartKind, Quantity, Statistic, key};
+use ifm_core::sheet::{PartKind, Statistic, key};
 
 pub(super) const FORMAT: Format = Format {
     id: "vllm-serve",
@@ -82,10 +83,10 @@ impl Object {
     fn settle(self, draft: &mut Draft<'_>) -> Dialect {
         let row = &draft.row;
         let has = |field: &str| row.unknown.contains_key(field);
-        let wrote = |quantity| row.figure(&quantity, Statistic::Value).is_some();
-        let dialect = if wrote(Quantity::UserRate) || has("avg_decoded_tokens_per_iter") {
+        let wrote = |quantity| row.figure(quantity, Statistic::Value).is_some();
+        let dialect = if wrote(Metric::UserSpeed) || has("avg_decoded_tokens_per_iter") {
             Dialect::TensorRt
-        } else if has("max_model_len") || has("steady_state") || wrote(Quantity::InputRate) {
+        } else if has("max_model_len") || has("steady_state") || wrote(Metric::InputRate) {
             Dialect::VllmRust
         } else {
             Dialect::Vllm

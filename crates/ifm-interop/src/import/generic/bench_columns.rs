@@ -9,7 +9,8 @@ use super::super::llama::bench::{DEVIATION, Test, factor_of_column, model_size};
 use super::super::measure::{Cell, Dimension, name_and_unit, plain, unit};
 use super::cells::Cells;
 use super::column::{Column, take};
-use ifm_core::sheet::{Factors, Figure, Place, Quantity, Row, RowRole, Statistic, Unit, key};
+use ifm_core::Metric;
+use ifm_core::sheet::{Factors, Figure, Place, Row, RowRole, Statistic, Unit, key};
 
 /// What a column of such a table holds.
 enum Kind {
@@ -105,7 +106,7 @@ fn tests_in_columns(
         if shared
             .figures
             .iter()
-            .any(|figure| super::is_measured(&figure.quantity) && !describes_model(figure))
+            .any(|figure| super::is_measured(figure.quantity) && !describes_model(figure))
         {
             rows.push(shared);
         }
@@ -115,7 +116,7 @@ fn tests_in_columns(
 
 /// Whether a figure is of the model and not of a run.
 fn describes_model(figure: &Figure) -> bool {
-    matches!(&figure.quantity, Quantity::Other(_) | Quantity::Parameters)
+    matches!(&figure.quantity, Metric::Other(_) | Metric::Parameters)
 }
 
 fn tests_in_rows(grid: &Grid, columns: &[Column], tests: usize, cells: &mut Cells) -> Vec<Row> {

@@ -10,12 +10,13 @@ use super::super::measure::{
 };
 use super::super::text::Text;
 use super::is_performance;
-use ifm_core::sheet::{Quantity, Statistic, Unit};
+use ifm_core::Metric;
+use ifm_core::sheet::{Statistic, Unit};
 
 /// What a caption says of all numbers of its table.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Caption {
-    pub quantity: Quantity,
+    pub quantity: Metric,
     /// The unit, where the caption says it.
     pub unit: Option<Unit>,
     pub statistic: Option<Statistic>,
@@ -143,10 +144,10 @@ fn parse(sentence: &str) -> Option<Caption> {
         return None;
     }
     if let Some(Meaning::Figure(named)) = meaning(sentence)
-        && is_of_tables(&named.quantity, &tokens)
+        && is_of_tables(named.quantity, &tokens)
     {
-        let is_natural = natural_unit(&named.quantity) != Unit::Other(String::new());
-        let unit = named.unit.or_else(|| is_natural.then(|| natural_unit(&named.quantity)));
+        let is_natural = natural_unit(named.quantity) != Unit::Other(String::new());
+        let unit = named.unit.or_else(|| is_natural.then(|| natural_unit(named.quantity)));
         return Some(Caption {
             quantity: named.quantity,
             unit,
@@ -156,16 +157,16 @@ fn parse(sentence: &str) -> Option<Caption> {
         });
     }
     let (unit, dimension) = unit_in(sentence)?;
-    let mut named: Vec<Quantity> =
+    let mut named: Vec<Metric> =
         mentions(&tokens).into_iter().map(|mention| mention.quantity).collect();
-    named.retain(|quantity| dimension.fits(quantity));
+    named.retain(|quantity| dimension.fits(*quantity));
     named.dedup();
     let quantity = match named.as_slice() {
-        [quantity] => quantity.clone(),
+        [quantity] => *quantity,
         [] => by_words(dimension, &tokens)?,
         _ => return None,
     };
-    is_of_tables(&quantity, &tokens).then(|| Caption {
+    is_of_tables(quantity, &tokens).then(|| Caption {
         quantity,
         unit: Some(unit),
         statistic: statistic_in(&tokens),
@@ -206,7 +207,7 @@ fn unit_in(sentence: &str) -> Option<(Unit, Dimension)> {
 }
 
 /// The quantity of a rate by the words around it.
-fn by_words(dimension: Dimension, tokens: &[Token<'_>]) -> Option<Quantity> {
+fn by_words(dimension: Dimension, tokens: &[Token<'_>]) -> Option<Metric> {
     let has = |words: &[&str]| tokens.iter().any(|token| words.iter().any(|word| token.is(word)));
     let prompt = has(&["prefill", "pp"])
         || (has(&["prompt", "prompts"]) && has(&["eval", "evaluation", "processing"]));
@@ -225,26 +226,26 @@ fn by_words(dimension: Dimension, tokens: &[Token<'_>]) -> Option<Quantity> {
             (true, _) if has(&["generation", "generating", "decode", "decoding", "tg"]) => {
                 return None;
             }
-            (true, _) => Quantity::PrefillRate,
-            (false, true) => Quantity::DecodeRate,
-            _ if has(&["user"]) => Quantity::UserRate,
-            _ if has(&["output"]) && !has(&["input"]) => Quantity::OutputRate,
-            _ if has(&["input"]) && !has(&["output"]) => Quantity::InputRate,
-            _ if has(&["total"]) => Quantity::TotalRate,
-            _ => Quantity::Other("token throughput".to_owned()),
+            (true, _) => Metric::PrefillRate,
+            (false, true) => Metric::DecodeRate,
+            _ if has(&["user"]) => Metric::UserSpeed,
+            _ if has(&["output"]) && !has(&["input"]) => Metric::OutputRate,
+            _ if has(&["input"]) && !has(&["output"]) => Metric::InputRate,
+            _ if has(&["total"]) => Metric::TotalRate,
+            _ => Metric::other("token throughput"),
         },
-        Dimension::RequestRate => Quantity::RequestRate,
-        Dimension::ImageRate => Quantity::ImageRate,
+        Dimension::RequestRate => Metric::RequestRate,
+        Dimension::ImageRate => Metric::ImageRate,
         _ => return None,
     })
 }
 
 /// Whether a table below a caption may be full of a quantity. Memory counts where it was used.
-fn is_of_tables(quantity: &Quantity, tokens: &[Token<'_>]) -> bool {
+fn is_of_tables(quantity: Metric, tokens: &[Token<'_>]) -> bool {
     const USED: [&str; 6] = ["consumption", "usage", "used", "peak", "footprint", "allocated"];
     match quantity {
-        Quantity::Memory => tokens.iter().any(|token| USED.iter().any(|word| token.is(word))),
-        Quantity::Other(name) => name == "token throughput",
+        Metric::Memory => tokens.iter().any(|token| USED.iter().any(|word| token.is(word))),
+        Metric::Other(name) => name.as_str() == "token throughput",
         quantity => is_performance(quantity),
     }
 }
@@ -285,7 +286,7 @@ fn counted_tokens(tokens: &[Token<'_>]) -> Option<u64> {
 mod tests {
     use super::*;
 
-    type Parts = (Quantity, Option<Unit>, Option<Statistic>, Option<u64>);
+    type Parts = (Metric, Option<Unit>, Option<Statistic>, Option<u64>);
 
     fn caption(text: &str) -> Option<Parts> {
         let context = Context { above: vec![text.to_owned()], headings: Vec::new() };
@@ -299,30 +300,30 @@ mod tests {
         for (text, expected) in [
             (
                 "Average speed (tokens/s) of generating 1024 tokens. Higher is better.",
-                (Quantity::DecodeRate, per_s.clone(), mean, Some(1024)),
+                (Metric::DecodeRate, per_s.clone(), mean, Some(1024)),
             ),
             (
                 "Average 1024 tokens prompt eval speed (tokens/s) by GPUs on LLaMA 3.",
-                (Quantity::PrefillRate, per_s.clone(), mean, Some(1024)),
+                (Metric::PrefillRate, per_s.clone(), mean, Some(1024)),
             ),
             (
                 "Output Tokens Throughput (tokens/s)",
-                (Quantity::OutputRate, per_s.clone(), None, None),
+                (Metric::OutputRate, per_s.clone(), None, None),
             ),
-            ("Time to First Token (seconds)", (Quantity::Ttft, Some(Unit::S), None, None)),
+            ("Time to First Token (seconds)", (Metric::Ttft, Some(Unit::S), None, None)),
             (
                 "Median TTFT in milliseconds, by model:",
-                (Quantity::Ttft, Some(Unit::Ms), Some(Statistic::Median), None),
+                (Metric::Ttft, Some(Unit::Ms), Some(Statistic::Median), None),
             ),
             (
                 "**Performance Metrics:** (unit: Tokens / second)",
-                (Quantity::Other("token throughput".to_owned()), per_s.clone(), None, None),
+                (Metric::other("token throughput"), per_s.clone(), None, None),
             ),
             (
                 "**Performance Metrics:** GPU Memory Consumption (unit: MB)",
-                (Quantity::Memory, Some(Unit::Other("MB".to_owned())), None, None),
+                (Metric::Memory, Some(Unit::Other("MB".to_owned())), None, None),
             ),
-            ("Decode throughput, tok/s", (Quantity::OutputRate, per_s.clone(), None, None)),
+            ("Decode throughput, tok/s", (Metric::OutputRate, per_s.clone(), None, None)),
         ] {
             assert_eq!(caption(text), Some(expected), "{text}");
         }

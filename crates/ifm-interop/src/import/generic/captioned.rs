@@ -10,9 +10,8 @@ use super::caption::{Caption, Context, find};
 use super::cells::Cells;
 use super::column::{Column, column, take};
 use super::setting_value;
-use ifm_core::sheet::{
-    Factors, Place, Quantity, Remark, RemarkKind, Row, RowRole, Statistic, Unit, key,
-};
+use ifm_core::Metric;
+use ifm_core::sheet::{Factors, Place, Remark, RemarkKind, Row, RowRole, Statistic, Unit, key};
 
 /// Heads of columns of numbers that are no conditions of a measurement.
 const DESCRIPTIONS: &[&str] = &[
@@ -83,7 +82,8 @@ pub(super) fn read(grid: &Grid, context: &Context, cells: &mut Cells) -> Option<
     if caption.unit.is_none() && !kinds.iter().any(has_unit) && !has_units_in_cells(grid, &kinds) {
         let text = format!(
             "{}: a table below `{}` has no unit, and its numbers are not read",
-            caption.quantity, caption.text
+            caption.quantity.prose(),
+            caption.text
         );
         let place = Place::line(grid.head_line);
         cells.remarks.push(Remark { kind: RemarkKind::Lost, place, text });
@@ -96,7 +96,8 @@ pub(super) fn read(grid: &Grid, context: &Context, cells: &mut Cells) -> Option<
     rows.iter().any(|row| !row.figures.is_empty()).then(|| {
         let text = format!(
             "{}: the quantity of this table is taken from its caption, `{}`",
-            caption.quantity, caption.text
+            caption.quantity.prose(),
+            caption.text
         );
         let place = Place::line(grid.head_line);
         cells.remarks.push(Remark { kind: RemarkKind::Assumed, place, text });
@@ -240,7 +241,7 @@ fn rows_of(
         }
     }
     if let Some(tokens) = caption.tokens {
-        let of_prompts = matches!(caption.quantity, Quantity::PrefillRate | Quantity::PrefillTime);
+        let of_prompts = matches!(caption.quantity, Metric::PrefillRate | Metric::Prefill);
         let factor = if of_prompts { key::INPUT_TOKENS } else { key::OUTPUT_TOKENS };
         shared.factors.set(factor, tokens);
     }
@@ -256,7 +257,7 @@ fn rows_of(
             Kind::Setting(_) | Kind::Other => continue,
         };
         let unit = unit.or_else(|| caption.unit.clone());
-        let named = Named { quantity: caption.quantity.clone(), statistic, unit };
+        let named = Named { quantity: caption.quantity, statistic, unit };
         let mut all = cells.read(&named, at, head, cell, line);
         all.retain(|figure| figure.value.is_some());
         match factors {

@@ -3,7 +3,8 @@
 use super::super::heading;
 use super::super::measure::{Cell, Meaning, Named, meaning, plain};
 use super::{RUNS, figures, setting_value};
-use ifm_core::sheet::{Figure, Quantity, Row, Statistic, Unit, key};
+use ifm_core::Metric;
+use ifm_core::sheet::{Figure, Row, Statistic, Unit, key};
 use serde_json::Value;
 
 /// What a column holds.
@@ -46,7 +47,7 @@ pub(super) fn take(row: &mut Row, column: &Column, head: &str, cell: &str, line:
         }
         Column::Runs => match Cell::read(cell) {
             Cell::Number { value, printed, .. } => {
-                let quantity = Quantity::Other(RUNS.to_owned());
+                let quantity = Metric::other(RUNS);
                 let figure = Figure::new(quantity, Statistic::Count, value, Unit::Count);
                 row.figures.push(figure.as_printed(printed));
             }
@@ -61,7 +62,7 @@ pub(super) fn take(row: &mut Row, column: &Column, head: &str, cell: &str, line:
                 }
             }
             Cell::Number { value, printed, unit: Some((unit, _)), .. } => {
-                let quantity = Quantity::Other(plain(head));
+                let quantity = Metric::other(plain(head));
                 let figure = Figure::new(quantity, Statistic::Value, value, unit);
                 row.figures.push(figure.as_printed(printed));
             }
@@ -83,8 +84,7 @@ fn parameters(head: &str, cell: &str) -> Option<Figure> {
     let head = plain(head).to_lowercase();
     let Cell::Number { value, printed, .. } = Cell::read(cell) else { return None };
     matches!(head.as_str(), "params" | "parameters" | "# params").then(|| {
-        Figure::new(Quantity::Parameters, Statistic::Value, value, Unit::Billion)
-            .as_printed(printed)
+        Figure::new(Metric::Parameters, Statistic::Value, value, Unit::Billion).as_printed(printed)
     })
 }
 

@@ -42,7 +42,7 @@ impl Group {
 
     fn row(self) -> Option<Row> {
         // A size or a length alone describes a machine.
-        if !self.figures.iter().any(|figure| is_measured(&figure.quantity)) {
+        if !self.figures.iter().any(|figure| is_measured(figure.quantity)) {
             return None;
         }
         let role = if self.summary { RowRole::Summary } else { RowRole::Measured };
@@ -177,7 +177,8 @@ fn repeat(name: &str) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ifm_core::sheet::{Quantity, Statistic};
+    use ifm_core::Metric;
+    use ifm_core::sheet::Statistic;
 
     fn rows(text: &str) -> Vec<Row> {
         let text = Text::new(text.as_bytes());
@@ -196,9 +197,9 @@ mod tests {
         assert_eq!(roles, [RowRole::Measured, RowRole::Measured, RowRole::Summary]);
         assert_eq!(rows[0].label.as_deref(), Some("x_run1"));
         assert_eq!(rows[1].factors.get(key::REPEAT), Some("2"));
-        assert_eq!(rows[0].value(&Quantity::E2e, Statistic::Value), Some(510.0));
+        assert_eq!(rows[0].value(Metric::E2e, Statistic::Value), Some(510.0));
         assert_eq!(rows[0].figures[1].value, None);
-        assert_eq!(rows[2].value(&Quantity::E2e, Statistic::Mean), None, "no unit is written");
+        assert_eq!(rows[2].value(Metric::E2e, Statistic::Mean), None, "no unit is written");
         assert_eq!(rows[2].figures[0].value, Some(0.52));
     }
 
@@ -206,7 +207,7 @@ mod tests {
     fn lines_without_bullets() {
         let rows = rows("Mean TTFT: 50 ms\nOutput throughput: 400 tok/s\nMean TTFT: 60 ms\nend\n");
         assert_eq!(rows.len(), 2);
-        assert_eq!(rows[1].value(&Quantity::Ttft, Statistic::Mean), Some(60.0));
+        assert_eq!(rows[1].value(Metric::Ttft, Statistic::Mean), Some(60.0));
     }
 
     #[test]

@@ -21,9 +21,8 @@ pub(crate) use table::read_grid;
 
 use super::measure::{Cell, Dimension, Named};
 use super::text::{Line, Text};
-use ifm_core::sheet::{
-    Factors, Figure, Part, PartKind, Place, Quantity, Remark, Row, Statistic, Unit,
-};
+use ifm_core::Metric;
+use ifm_core::sheet::{Factors, Figure, Part, PartKind, Place, Remark, Row, Statistic, Unit};
 use serde_json::Map;
 
 /// What a reader made of the lines from one on.
@@ -69,7 +68,7 @@ pub(crate) const RUNS: &str = "runs";
 /// not fit. The ends of a range are its smallest and its largest number.
 fn figures(named: &Named, text: &str, line: u32) -> Option<Vec<Figure>> {
     let figure = |statistic: Statistic, value: Option<f64>, unit: Unit, printed: &str| Figure {
-        quantity: named.quantity.clone(),
+        quantity: named.quantity,
         statistic,
         value,
         unit,
@@ -89,7 +88,7 @@ fn figures(named: &Named, text: &str, line: u32) -> Option<Vec<Figure>> {
         Cell::Number { value, printed, unit, spread, .. } => {
             let unit = unit_of(unit)?;
             // `512M` of memory is a size whose unit is a letter, and not 512 million of the head's.
-            if printed.ends_with(char::is_alphabetic) && Dimension::Size.fits(&named.quantity) {
+            if printed.ends_with(char::is_alphabetic) && Dimension::Size.fits(named.quantity) {
                 return None;
             }
             let alone = if spread.is_some() { Statistic::Mean } else { Statistic::Value };
@@ -120,43 +119,43 @@ fn figures(named: &Named, text: &str, line: u32) -> Option<Vec<Figure>> {
 fn is_of(named: &Named, unit: &Unit, dimension: Dimension) -> bool {
     let is_share = |unit: &Unit| matches!(unit, Unit::One | Unit::Percent);
     let is_factor = named.unit.as_ref().is_some_and(|own| is_share(unit) && !is_share(own));
-    dimension.fits(&named.quantity) && !is_factor
+    dimension.fits(named.quantity) && !is_factor
 }
 
 /// Whether a quantity is something that a benchmark measures. Sizes, limits and prices describe a
 /// machine, a model or an offer.
-fn is_measured(quantity: &Quantity) -> bool {
+fn is_measured(quantity: Metric) -> bool {
     !matches!(
         quantity,
-        Quantity::Memory
-            | Quantity::Power
-            | Quantity::Bandwidth
-            | Quantity::Duration
-            | Quantity::Parameters
-            | Quantity::CostPerMillion
+        Metric::Memory
+            | Metric::Power
+            | Metric::Bandwidth
+            | Metric::Duration
+            | Metric::Parameters
+            | Metric::CostPerMillion
     )
 }
 
 /// Whether a quantity is a time or a rate of serving or of an engine: what results are known by.
-fn is_performance(quantity: &Quantity) -> bool {
+fn is_performance(quantity: Metric) -> bool {
     matches!(
         quantity,
-        Quantity::Ttft
-            | Quantity::Ttfot
-            | Quantity::Itl
-            | Quantity::Tpot
-            | Quantity::E2e
-            | Quantity::PrefillTime
-            | Quantity::RequestRate
-            | Quantity::Goodput
-            | Quantity::InputRate
-            | Quantity::OutputRate
-            | Quantity::TotalRate
-            | Quantity::PeakOutputRate
-            | Quantity::UserRate
-            | Quantity::PrefillRate
-            | Quantity::DecodeRate
-            | Quantity::ImageRate
+        Metric::Ttft
+            | Metric::Ttfat
+            | Metric::Itl
+            | Metric::Tpot
+            | Metric::E2e
+            | Metric::Prefill
+            | Metric::RequestRate
+            | Metric::Goodput
+            | Metric::InputRate
+            | Metric::OutputRate
+            | Metric::TotalRate
+            | Metric::PeakOutputRate
+            | Metric::UserSpeed
+            | Metric::PrefillRate
+            | Metric::DecodeRate
+            | Metric::ImageRate
     )
 }
 

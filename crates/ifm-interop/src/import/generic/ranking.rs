@@ -4,9 +4,8 @@ use super::super::heading;
 use super::super::measure::{Cell, Dimension, plain};
 use super::super::text::{Line, Text};
 use super::{Tried, bare_part};
-use ifm_core::sheet::{
-    Figure, Place, Quantity, Remark, RemarkKind, Row, RowRole, Statistic, Unit, key,
-};
+use ifm_core::Metric;
+use ifm_core::sheet::{Figure, Place, Remark, RemarkKind, Row, RowRole, Statistic, Unit, key};
 
 /// What a place is marked with.
 enum Mark {
@@ -73,10 +72,10 @@ fn row(entry: &Entry<'_>, rank: f64, line: u32) -> Row {
         row.factors.set(key::MODEL, &entry.name);
     }
     row.figures.push(
-        Figure::new(Quantity::Rank, Statistic::Value, rank, Unit::Count).as_printed(entry.printed),
+        Figure::new(Metric::Rank, Statistic::Value, rank, Unit::Count).as_printed(entry.printed),
     );
     let unit = entry.unit.as_ref().map_or(Unit::Other(String::new()), |(unit, _)| unit.clone());
-    let quantity = Quantity::Other(RANKED.to_owned());
+    let quantity = Metric::other(RANKED);
     row.figures.push(
         Figure::new(quantity, Statistic::Value, entry.value, unit).as_printed(entry.digits.clone()),
     );
@@ -134,7 +133,7 @@ mod tests {
         let tried = read(text.line(1).unwrap(), &text).unwrap();
         let part = tried.part.unwrap();
         assert_eq!((part.rows.len(), tried.last_line), (3, 3));
-        assert_eq!(part.rows[1].value(&Quantity::Rank, Statistic::Value), Some(2.0));
+        assert_eq!(part.rows[1].value(Metric::Rank, Statistic::Value), Some(2.0));
         assert_eq!(part.rows[2].label.as_deref(), Some("c"));
     }
 
@@ -143,7 +142,7 @@ mod tests {
         let text = Text::new("ðŸ¥ a: 5 ms\nðŸ¥ b: 6 ms\n".as_bytes());
         let tried = read(text.line(1).unwrap(), &text).unwrap();
         assert_eq!(tried.remarks.len(), 2);
-        assert_eq!(tried.part.unwrap().rows[1].value(&Quantity::Rank, Statistic::Value), Some(2.0));
+        assert_eq!(tried.part.unwrap().rows[1].value(Metric::Rank, Statistic::Value), Some(2.0));
     }
 
     #[test]

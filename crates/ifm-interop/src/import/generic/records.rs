@@ -9,9 +9,9 @@ use super::super::heading;
 use super::super::json;
 use super::super::measure::{Cell, Dimension, Meaning, Named, meaning, natural_unit, statistic};
 use super::{figures, is_performance};
+use ifm_core::Metric;
 use ifm_core::sheet::{
-    Factors, Figure, Part, PartKind, Place, Quantity, Remark, RemarkKind, Row, RowRole, Statistic,
-    Unit, key,
+    Factors, Figure, Part, PartKind, Place, Remark, RemarkKind, Row, RowRole, Statistic, Unit, key,
 };
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
@@ -146,9 +146,9 @@ fn finish(records: Vec<Record>) -> (Vec<Part>, Vec<Remark>) {
 fn is_result(row: &Row) -> bool {
     let says_so = |figure: &Figure| {
         figure.statistic != Statistic::Value
-            || natural_unit(&figure.quantity) != Unit::Other(String::new())
+            || natural_unit(figure.quantity) != Unit::Other(String::new())
     };
-    row.figures.iter().any(|figure| is_performance(&figure.quantity) && figure.value.is_some())
+    row.figures.iter().any(|figure| is_performance(figure.quantity) && figure.value.is_some())
         && row.figures.iter().any(says_so)
 }
 
@@ -173,17 +173,17 @@ fn left_out(left: &[(String, Named)]) -> Option<Remark> {
 /// The name of a map's target for a key, with milliseconds as its unit.
 fn target(named: &Named) -> Option<String> {
     let quantity = match named.quantity {
-        Quantity::Ttft => "ttft_ms",
-        Quantity::Ttfot => "ttfot_ms",
-        Quantity::Itl => "itl_ms",
-        Quantity::Tpot => "tpot_ms",
-        Quantity::E2e => "e2e_ms",
-        Quantity::PrefillTime => "prefill_time_ms",
-        Quantity::Duration => "duration_s",
-        Quantity::ErrorRate => "error_percent",
-        Quantity::Power => "power_w",
-        Quantity::Energy => "energy_j",
-        Quantity::Memory => "memory_gib",
+        Metric::Ttft => "ttft_ms",
+        Metric::Ttfat => "ttfot_ms",
+        Metric::Itl => "itl_ms",
+        Metric::Tpot => "tpot_ms",
+        Metric::E2e => "e2e_ms",
+        Metric::Prefill => "prefill_time_ms",
+        Metric::Duration => "duration_s",
+        Metric::ErrorRate => "error_percent",
+        Metric::Power => "power_w",
+        Metric::Energy => "energy_j",
+        Metric::Memory => "memory_gib",
         _ => return None,
     };
     Some(match named.statistic {
@@ -320,7 +320,7 @@ impl Record {
             Some(Meaning::Setting(factor)) => self.row.factors.set(factor, text),
             Some(Meaning::Figure(named)) => {
                 let has_unit = named.unit.is_some()
-                    || natural_unit(&named.quantity) != Unit::Other(String::new());
+                    || natural_unit(named.quantity) != Unit::Other(String::new());
                 let of_cell = match Cell::read(&text) {
                     Cell::Number { unit: Some(_), .. } => true,
                     Cell::Number { .. } => false,
@@ -406,7 +406,7 @@ fn settle(
     remarks: &mut Vec<Remark>,
 ) -> Vec<(String, Named)> {
     let (durations, open): (Vec<_>, Vec<_>) =
-        open.into_iter().partition(|(_, named, _)| named.quantity == Quantity::Duration);
+        open.into_iter().partition(|(_, named, _)| named.quantity == Metric::Duration);
     let mut left = Vec::new();
     for (key, named, value) in durations {
         match duration_unit(row, value) {
@@ -415,7 +415,7 @@ fn settle(
         }
     }
     let (times, others): (Vec<_>, Vec<_>) =
-        open.into_iter().partition(|(_, named, _)| Dimension::Time.fits(&named.quantity));
+        open.into_iter().partition(|(_, named, _)| Dimension::Time.fits(named.quantity));
     left.extend(others.into_iter().map(|(key, named, _)| (key, named)));
     match time_unit(row, &times) {
         Some((unit, text)) => {
@@ -440,15 +440,15 @@ fn push(row: &mut Row, key: &str, named: Named, value: f64, unit: Unit) {
 
 /// The unit in which a duration makes of counts the rates of the same row.
 fn duration_unit(row: &Row, value: f64) -> Option<Unit> {
-    let of = |quantity: &Quantity| row.value(quantity, Statistic::Value);
+    let of = |quantity: Metric| row.value(quantity, Statistic::Value);
     let pairs = [
-        (Quantity::RequestsOk, Quantity::RequestRate),
-        (Quantity::OutputTokens, Quantity::OutputRate),
-        (Quantity::InputTokens, Quantity::InputRate),
-        (Quantity::TotalTokens, Quantity::TotalRate),
+        (Metric::RequestsOk, Metric::RequestRate),
+        (Metric::OutputTokens, Metric::OutputRate),
+        (Metric::InputTokens, Metric::InputRate),
+        (Metric::TotalTokens, Metric::TotalRate),
     ];
     let seconds = pairs.iter().find_map(|(count, rate)| {
-        let (count, rate) = of(count).zip(of(rate))?;
+        let (count, rate) = of(*count).zip(of(*rate))?;
         (count > 0.0 && rate > 0.0).then_some(count / rate)
     })?;
     let fits = |factor: f64| (value * factor / seconds - 1.0).abs() <= SAME;
@@ -458,34 +458,34 @@ fn duration_unit(row: &Row, value: f64) -> Option<Unit> {
 /// The unit in which times without one make of the rate the requests in flight of a closed loop, and
 /// how that was found.
 fn time_unit(row: &Row, times: &[(String, Named, f64)]) -> Option<(Unit, String)> {
-    let of = |quantity: &Quantity| row.value(quantity, Statistic::Value);
+    let of = |quantity: Metric| row.value(quantity, Statistic::Value);
     let is_closed = row
         .factors
         .get(key::RATE)
         .is_none_or(|rate| rate.parse::<f64>().is_ok_and(|rate| rate.is_infinite() || rate <= 0.0));
     let users = row.factors.number(key::CONCURRENCY).filter(|users| is_closed && *users >= 1.0)?;
-    let completed = of(&Quantity::RequestsOk);
-    let rate = of(&Quantity::RequestRate)
-        .or_else(|| Some(completed? / (of(&Quantity::Duration)? / 1e3)))
+    let completed = of(Metric::RequestsOk);
+    let rate = of(Metric::RequestRate)
+        .or_else(|| Some(completed? / (of(Metric::Duration)? / 1e3)))
         .filter(|rate| *rate > 0.0)?;
     let tokens = row
         .factors
         .number(key::OUTPUT_TOKENS)
-        .or_else(|| Some(of(&Quantity::OutputTokens)? / completed?))
-        .or_else(|| Some(of(&Quantity::OutputRate)? / rate));
-    let center = |quantity: &Quantity| {
+        .or_else(|| Some(of(Metric::OutputTokens)? / completed?))
+        .or_else(|| Some(of(Metric::OutputRate)? / rate));
+    let center = |quantity: Metric| {
         [Some(Statistic::Mean), Some(Statistic::Median), None].iter().find_map(|statistic| {
             let found = times
                 .iter()
-                .find(|(_, named, _)| named.quantity == *quantity && named.statistic == *statistic);
+                .find(|(_, named, _)| named.quantity == quantity && named.statistic == *statistic);
             found.map(|(.., value)| *value)
         })
     };
     let of_tokens = || {
-        let gap = center(&Quantity::Tpot).or_else(|| center(&Quantity::Itl))?;
-        Some(center(&Quantity::Ttft).unwrap_or(0.0) + gap * (tokens? - 1.0))
+        let gap = center(Metric::Tpot).or_else(|| center(Metric::Itl))?;
+        Some(center(Metric::Ttft).unwrap_or(0.0) + gap * (tokens? - 1.0))
     };
-    let whole = center(&Quantity::E2e).or_else(of_tokens).filter(|whole| *whole > 0.0)?;
+    let whole = center(Metric::E2e).or_else(of_tokens).filter(|whole| *whole > 0.0)?;
     let in_flight = |factor: f64| rate * whole * factor;
     let mut fitting =
         UNITS.iter().filter(|(_, factor)| FULL.contains(&(in_flight(*factor) / users)));
@@ -534,11 +534,11 @@ mod tests {
         for (scale, unit) in [(1.0, Unit::S), (1e3, Unit::Ms), (1e6, Unit::Us)] {
             let (rows, remarks) = rows(&flat(scale));
             let row = &rows[0];
-            let ttft = row.figure(&Quantity::Ttft, Statistic::Median).unwrap();
+            let ttft = row.figure(Metric::Ttft, Statistic::Median).unwrap();
             assert_eq!((ttft.canonical().map(f64::round), &ttft.unit), (Some(350.0), &unit));
-            assert_eq!(row.value(&Quantity::Ttft, Statistic::Percentile(99.0)), Some(1900.0));
-            assert_eq!(row.value(&Quantity::Duration, Statistic::Value), Some(48200.0));
-            assert_eq!(row.value(&Quantity::OutputRate, Statistic::Value), Some(424.9));
+            assert_eq!(row.value(Metric::Ttft, Statistic::Percentile(99.0)), Some(1900.0));
+            assert_eq!(row.value(Metric::Duration, Statistic::Value), Some(48200.0));
+            assert_eq!(row.value(Metric::OutputRate, Statistic::Value), Some(424.9));
             assert_eq!(row.factors.get(key::CONCURRENCY), Some("16"));
             assert_eq!(row.factors.get(key::MODEL), Some("org/m"));
             assert!(remarks[0].contains("in flight of 16"), "{remarks:?}");
@@ -551,8 +551,8 @@ mod tests {
         for (name, other) in [("max_concurrency", Value::Null), ("request_rate", json!(3.3))] {
             let before = std::mem::replace(&mut value[name], other);
             let (rows, remarks) = rows(&value);
-            assert!(rows[0].figure(&Quantity::Ttft, Statistic::Median).is_none());
-            assert_eq!(rows[0].value(&Quantity::OutputRate, Statistic::Value), Some(424.9));
+            assert!(rows[0].figure(Metric::Ttft, Statistic::Median).is_none());
+            assert_eq!(rows[0].value(Metric::OutputRate, Statistic::Value), Some(424.9));
             assert_eq!(rows[0].unknown["median_ttft"], 0.35);
             assert!(remarks[0].contains("--map \"median_tpot_ms=median_tpot\""), "{remarks:?}");
             value[name] = before;
@@ -560,7 +560,7 @@ mod tests {
         // A duration that fits no rate has no unit.
         value["duration"] = json!(7.0);
         let (rows, remarks) = rows(&value);
-        assert!(rows[0].figure(&Quantity::Duration, Statistic::Value).is_none());
+        assert!(rows[0].figure(Metric::Duration, Statistic::Value).is_none());
         assert!(remarks.last().unwrap().contains("duration_s=duration"), "{remarks:?}");
     }
 
@@ -574,8 +574,8 @@ mod tests {
             assert_eq!(rows.len(), 2);
             assert_eq!(rows[1].factors.get(key::CONCURRENCY), Some("8"));
             assert_eq!(rows[1].factors.get(key::MODEL), Some("m"));
-            assert_eq!(rows[1].value(&Quantity::Ttft, Statistic::Percentile(99.0)), Some(80.5));
-            assert_eq!(rows[1].value(&Quantity::Tpot, Statistic::Mean), Some(9.0));
+            assert_eq!(rows[1].value(Metric::Ttft, Statistic::Percentile(99.0)), Some(80.5));
+            assert_eq!(rows[1].value(Metric::Tpot, Statistic::Mean), Some(9.0));
         }
     }
 

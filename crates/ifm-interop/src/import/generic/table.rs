@@ -10,7 +10,8 @@ use super::column::{Column, column, take, unknown};
 use super::{
     Tried, bare_part, bench_columns, captioned, decimal, figures, is_measured, setting_value,
 };
-use ifm_core::sheet::{Factors, PartKind, Place, Quantity, Remark, RemarkKind, Row, RowRole, key};
+use ifm_core::Metric;
+use ifm_core::sheet::{Factors, PartKind, Place, Remark, RemarkKind, Row, RowRole, key};
 
 /// Number of rows that are inspected to detect metrics in rows.
 const SAMPLE_ROWS: usize = 64;
@@ -98,7 +99,7 @@ fn is_specification(grid: &Grid, columns: &[Column]) -> bool {
     let describes = |(column, head): (&Column, &String)| match column {
         Column::Figure(named) => {
             let lower = head.to_lowercase();
-            !is_measured(&named.quantity)
+            !is_measured(named.quantity)
                 && named.statistic.is_none()
                 && !MEASURED_WORDS.iter().any(|word| lower.contains(word))
         }
@@ -110,7 +111,7 @@ fn is_specification(grid: &Grid, columns: &[Column]) -> bool {
         Column::Runs => false,
         Column::Other => true,
     };
-    let is_rate = |column: &Column| matches!(column, Column::Figure(named) if named.quantity == Quantity::FlopRate);
+    let is_rate = |column: &Column| matches!(column, Column::Figure(named) if named.quantity == Metric::FlopRate);
     let (rates, others): (Vec<_>, Vec<_>) =
         columns.iter().zip(&grid.head).partition(|(column, _)| is_rate(column));
     let has_sizes = others.iter().any(|(column, _)| matches!(column, Column::Figure(_)));
@@ -231,7 +232,7 @@ fn turned(grid: &Grid, notes: &mut Cells) -> Vec<Row> {
     let names = cells.filter_map(|cells| cells.first()).filter(is_unknown).collect::<Vec<_>>();
     notes.remarks.extend(only_fields("row", &names, grid.head_line));
     let figures = || rows.iter().flat_map(|row| &row.figures);
-    if figures().any(|figure| is_measured(&figure.quantity)) { rows } else { Vec::new() }
+    if figures().any(|figure| is_measured(figure.quantity)) { rows } else { Vec::new() }
 }
 
 /// A remark on columns or rows of a results table whose cells became neither a figure nor a setting nor
@@ -284,10 +285,10 @@ mod tests {
         let first = &rows[0];
         assert_eq!(first.factors.get(key::MODEL), Some("a-7b"));
         assert_eq!(first.factors.get(key::CONCURRENCY), Some("4"));
-        let ttft = first.figure(&Quantity::Ttft, Statistic::Percentile(99.0)).unwrap();
+        let ttft = first.figure(Metric::Ttft, Statistic::Percentile(99.0)).unwrap();
         assert_eq!((ttft.value, ttft.printed.as_deref()), (Some(120.5), Some("120.5")));
-        assert_eq!(first.value(&Quantity::Ttft, Statistic::HalfWidth), Some(3.0));
-        assert_eq!(first.value(&Quantity::OutputRate, Statistic::Value), Some(1900.0));
+        assert_eq!(first.value(Metric::Ttft, Statistic::HalfWidth), Some(3.0));
+        assert_eq!(first.value(Metric::OutputRate, Statistic::Value), Some(1900.0));
         assert_eq!(first.label.as_deref(), Some("cold"));
         assert_eq!(rows[1].figures[0].value, None);
         assert_eq!(rows[1].unknown["Output tok/s"], "2 100");
@@ -301,8 +302,8 @@ mod tests {
         );
         assert_eq!(rows.len(), 2);
         assert_eq!(rows[1].factors.get(key::CONCURRENCY), Some("16"));
-        assert_eq!(rows[1].value(&Quantity::Ttft, Statistic::Mean), Some(90.0));
-        assert_eq!(rows[0].value(&Quantity::OutputRate, Statistic::Value), Some(400.0));
+        assert_eq!(rows[1].value(Metric::Ttft, Statistic::Mean), Some(90.0));
+        assert_eq!(rows[0].value(Metric::OutputRate, Statistic::Value), Some(400.0));
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! `llama-batched-bench`: prompts and then answers of several sequences at once.
 
 use super::super::json;
-use ifm_core::sheet::{Definition, Figure, Quantity, Row, Statistic, Unit, key};
+use ifm_core::Metric;
+use ifm_core::sheet::{Definition, Figure, Row, Statistic, Unit, key};
 use serde_json::{Map, Value};
 
 /// Its name.
@@ -36,12 +37,12 @@ const SETTINGS: &[(&str, &str)] = &[
     ("n_threads_batch", "n_threads_batch"),
 ];
 /// Fields that measure something.
-const FIGURES: &[(&str, Quantity, Unit)] = &[
-    ("t_pp", Quantity::PrefillTime, Unit::S),
-    ("speed_pp", Quantity::PrefillRate, Unit::PerS),
-    ("speed_tg", Quantity::DecodeRate, Unit::PerS),
-    ("t", Quantity::Duration, Unit::S),
-    ("speed", Quantity::TotalRate, Unit::PerS),
+const FIGURES: &[(&str, Metric, Unit)] = &[
+    ("t_pp", Metric::Prefill, Unit::S),
+    ("speed_pp", Metric::PrefillRate, Unit::PerS),
+    ("speed_tg", Metric::DecodeRate, Unit::PerS),
+    ("t", Metric::Duration, Unit::S),
+    ("speed", Metric::TotalRate, Unit::PerS),
 ];
 
 /// Fills a row from its fields, whose values may be text as printed.
@@ -54,23 +55,23 @@ pub(crate) fn fill(row: &mut Row, mut fields: Map<String, Value>) {
     }
     for (field, quantity, unit) in FIGURES {
         let Some(value) = json::number(fields.get(*field)) else { continue };
-        row.figures.push(figure(quantity.clone(), value, unit.clone(), fields.get(*field)));
+        row.figures.push(figure(*quantity, value, unit.clone(), fields.get(*field)));
         fields.remove(*field);
     }
     if let Some(value) = json::number(fields.get("t_tg")) {
-        let quantity = Quantity::Other("generation_time".to_owned());
+        let quantity = Metric::other("generation_time");
         row.figures.push(figure(quantity, value, Unit::S, fields.get("t_tg")));
         fields.remove("t_tg");
     }
     row.unknown = fields;
 }
 
-fn figure(quantity: Quantity, value: f64, unit: Unit, written: Option<&Value>) -> Figure {
+fn figure(quantity: Metric, value: f64, unit: Unit, written: Option<&Value>) -> Figure {
     let definition = match quantity {
-        Quantity::PrefillTime => Definition::Different(
+        Metric::Prefill => Definition::Different(
             "all prompts of the batch together: each waits for all of them".to_owned(),
         ),
-        Quantity::DecodeRate => Definition::Derivable(
+        Metric::DecodeRate => Definition::Derivable(
             "of all sequences together; time per output token: 1000 × sequences / this, in ms"
                 .to_owned(),
         ),

@@ -4,9 +4,8 @@
 //! then a summary of them.
 
 use super::super::json;
-use ifm_core::sheet::{
-    Definition, Figure, Place, Quantity, Row, RowRole, Statistic, StdKind, Unit, key,
-};
+use ifm_core::Metric;
+use ifm_core::sheet::{Definition, Figure, Place, Row, RowRole, Statistic, StdKind, Unit, key};
 use serde_json::{Map, Value};
 
 /// Its name.
@@ -138,29 +137,29 @@ impl Test {
         }
     }
 
-    fn rate(self) -> Quantity {
+    fn rate(self) -> Metric {
         match (self.prompt, self.generated) {
-            (_, 0) => Quantity::PrefillRate,
-            (0, _) => Quantity::DecodeRate,
-            _ => Quantity::TotalRate,
+            (_, 0) => Metric::PrefillRate,
+            (0, _) => Metric::DecodeRate,
+            _ => Metric::TotalRate,
         }
     }
 
-    fn time(self) -> Quantity {
+    fn time(self) -> Metric {
         match self.generated {
-            0 => Quantity::PrefillTime,
-            _ => Quantity::Duration,
+            0 => Metric::Prefill,
+            _ => Metric::Duration,
         }
     }
 
     /// The figure of its rate.
     pub fn rate_figure(self, statistic: Statistic, value: f64) -> Figure {
         let definition = match self.rate() {
-            Quantity::PrefillRate => Definition::Derivable(
+            Metric::PrefillRate => Definition::Derivable(
                 "time of the prompt: its tokens divided by this; tokenizing is not in it"
                     .to_owned(),
             ),
-            Quantity::DecodeRate => Definition::Derivable(
+            Metric::DecodeRate => Definition::Derivable(
                 "time per output token: 1000 / this, in ms; sampling is not in it".to_owned(),
             ),
             _ => Definition::Different(
@@ -218,7 +217,7 @@ pub(crate) fn rows(mut fields: Map<String, Value>, place: &Place) -> Vec<Row> {
         number("stddev_ns").map(|value| time(DEVIATION, value)),
         number("model_size").map(|value| model_size(value, Unit::Bytes)),
         number("model_n_params")
-            .map(|value| Figure::new(Quantity::Parameters, Statistic::Value, value, Unit::Count)),
+            .map(|value| Figure::new(Metric::Parameters, Statistic::Value, value, Unit::Count)),
     ];
     row.figures.extend(figures.into_iter().flatten());
     if !samples.is_empty() {
@@ -233,7 +232,7 @@ pub(crate) fn rows(mut fields: Map<String, Value>, place: &Place) -> Vec<Row> {
 
 /// Size of the model's file.
 pub(crate) fn model_size(value: f64, unit: Unit) -> Figure {
-    Figure::new(Quantity::Other("model_size".to_owned()), Statistic::Value, value, unit)
+    Figure::new(Metric::other("model_size"), Statistic::Value, value, unit)
 }
 
 /// Every sample as a row.

@@ -196,8 +196,8 @@ fn row(mut record: Record, map: &ColumnMap, remarks: &mut Vec<Remark>) -> Row {
                 }
                 let (value, own) = number.map_or((f64::NAN, None), |(value, _, own)| (value, own));
                 let unit = own.unwrap_or_else(|| unit.clone());
-                let mut figure = Figure::new(quantity.clone(), *statistic, value, unit)
-                    .defined(Definition::Unstated);
+                let mut figure =
+                    Figure::new(*quantity, *statistic, value, unit).defined(Definition::Unstated);
                 figure.printed = Some(text);
                 figure.place = Some(place);
                 row.figures.push(figure);

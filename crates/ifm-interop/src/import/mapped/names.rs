@@ -5,13 +5,14 @@
 
 use super::super::measure::{Meaning, meaning};
 use super::super::statistic::statistic;
-use ifm_core::sheet::{Quantity, Statistic, StdKind, Unit, key};
+use ifm_core::Metric;
+use ifm_core::sheet::{Statistic, StdKind, Unit, key};
 
 /// What a column is.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Target {
     /// A measured number.
-    Figure(Quantity, Statistic, Unit),
+    Figure(Metric, Statistic, Unit),
     /// Something that was set.
     Factor(String),
     /// The row's name.
@@ -19,54 +20,54 @@ pub enum Target {
 }
 
 /// Times; their unit, `ns`, `us`, `ms` or `s`, is a suffix.
-const TIMES: &[(&str, &str, Quantity)] = &[
-    ("ttft", "ttft_ms", Quantity::Ttft),
-    ("ttfot", "ttfot_ms", Quantity::Ttfot),
-    ("itl", "itl_ms", Quantity::Itl),
-    ("tpot", "tpot_ms", Quantity::Tpot),
-    ("e2e", "e2e_ms", Quantity::E2e),
-    ("client_queue", "client_queue_ms", Quantity::ClientQueue),
-    ("prefill_time", "prefill_time_ms", Quantity::PrefillTime),
-    ("kernel_time", "kernel_time_ms", Quantity::KernelTime),
-    ("duration", "duration_s", Quantity::Duration),
-    ("audio_length", "audio_length_s", Quantity::AudioLength),
-    ("ttfa", "ttfa_ms", Quantity::Ttfa),
-    ("silence", "silence_ms", Quantity::Silence),
+const TIMES: &[(&str, &str, Metric)] = &[
+    ("ttft", "ttft_ms", Metric::Ttft),
+    ("ttfot", "ttfot_ms", Metric::Ttfat),
+    ("itl", "itl_ms", Metric::Itl),
+    ("tpot", "tpot_ms", Metric::Tpot),
+    ("e2e", "e2e_ms", Metric::E2e),
+    ("client_queue", "client_queue_ms", Metric::ClientQueue),
+    ("prefill_time", "prefill_time_ms", Metric::Prefill),
+    ("kernel_time", "kernel_time_ms", Metric::Kernel),
+    ("duration", "duration_s", Metric::Duration),
+    ("audio_length", "audio_length_s", Metric::AudioLength),
+    ("ttfa", "ttfa_ms", Metric::Ttfa),
+    ("silence", "silence_ms", Metric::Silence),
 ];
 
 /// Other figures.
-const FIGURES: &[(&str, Quantity, Unit)] = &[
-    ("requests_per_s", Quantity::RequestRate, Unit::PerS),
-    ("goodput_requests_per_s", Quantity::Goodput, Unit::PerS),
-    ("input_tokens_per_s", Quantity::InputRate, Unit::PerS),
-    ("output_tokens_per_s", Quantity::OutputRate, Unit::PerS),
-    ("total_tokens_per_s", Quantity::TotalRate, Unit::PerS),
-    ("user_tokens_per_s", Quantity::UserRate, Unit::PerS),
-    ("prefill_tokens_per_s", Quantity::PrefillRate, Unit::PerS),
-    ("decode_tokens_per_s", Quantity::DecodeRate, Unit::PerS),
-    ("images_per_s", Quantity::ImageRate, Unit::PerS),
-    ("megapixels_per_s", Quantity::PixelRate, Unit::Million),
-    ("level_rtfx", Quantity::AudioRate, Unit::One),
-    ("rtfx", Quantity::Rtfx, Unit::One),
-    ("rtf", Quantity::Rtf, Unit::One),
-    ("images_total", Quantity::Images, Unit::Count),
-    ("pixels_total", Quantity::Pixels, Unit::Count),
-    ("text_tokens_total", Quantity::TextTokens, Unit::Count),
-    ("image_tokens_total", Quantity::ImageTokens, Unit::Count),
-    ("audio_tokens_total", Quantity::AudioTokens, Unit::Count),
-    ("video_tokens_total", Quantity::VideoTokens, Unit::Count),
-    ("in_flight", Quantity::InFlight, Unit::Count),
-    ("requests_sent", Quantity::Requests, Unit::Count),
-    ("requests_ok", Quantity::RequestsOk, Unit::Count),
-    ("requests_failed", Quantity::RequestsFailed, Unit::Count),
-    ("input_tokens_total", Quantity::InputTokens, Unit::Count),
-    ("output_tokens_total", Quantity::OutputTokens, Unit::Count),
-    ("error_rate", Quantity::ErrorRate, Unit::One),
-    ("error_percent", Quantity::ErrorRate, Unit::Percent),
-    ("power_w", Quantity::Power, Unit::W),
-    ("energy_j", Quantity::Energy, Unit::J),
-    ("memory_gib", Quantity::Memory, Unit::GiB),
-    ("cost_usd_per_million", Quantity::CostPerMillion, Unit::Usd),
+const FIGURES: &[(&str, Metric, Unit)] = &[
+    ("requests_per_s", Metric::RequestRate, Unit::PerS),
+    ("goodput_requests_per_s", Metric::Goodput, Unit::PerS),
+    ("input_tokens_per_s", Metric::InputRate, Unit::PerS),
+    ("output_tokens_per_s", Metric::OutputRate, Unit::PerS),
+    ("total_tokens_per_s", Metric::TotalRate, Unit::PerS),
+    ("user_tokens_per_s", Metric::UserSpeed, Unit::PerS),
+    ("prefill_tokens_per_s", Metric::PrefillRate, Unit::PerS),
+    ("decode_tokens_per_s", Metric::DecodeRate, Unit::PerS),
+    ("images_per_s", Metric::ImageRate, Unit::PerS),
+    ("megapixels_per_s", Metric::PixelRate, Unit::Million),
+    ("level_rtfx", Metric::LevelRtfx, Unit::One),
+    ("rtfx", Metric::Rtfx, Unit::One),
+    ("rtf", Metric::Rtf, Unit::One),
+    ("images_total", Metric::Images, Unit::Count),
+    ("pixels_total", Metric::Pixels, Unit::Count),
+    ("text_tokens_total", Metric::TextTokens, Unit::Count),
+    ("image_tokens_total", Metric::ImageTokens, Unit::Count),
+    ("audio_tokens_total", Metric::AudioTokens, Unit::Count),
+    ("video_tokens_total", Metric::VideoTokens, Unit::Count),
+    ("in_flight", Metric::InFlight, Unit::Count),
+    ("requests_sent", Metric::Requests, Unit::Count),
+    ("requests_ok", Metric::RequestsOk, Unit::Count),
+    ("requests_failed", Metric::RequestsFailed, Unit::Count),
+    ("input_tokens_total", Metric::InputTokens, Unit::Count),
+    ("output_tokens_total", Metric::OutputTokens, Unit::Count),
+    ("error_rate", Metric::ErrorRate, Unit::One),
+    ("error_percent", Metric::ErrorRate, Unit::Percent),
+    ("power_w", Metric::Power, Unit::W),
+    ("energy_j", Metric::Energy, Unit::J),
+    ("memory_gib", Metric::Memory, Unit::GiB),
+    ("cost_usd_per_million", Metric::CostPerMillion, Unit::Usd),
 ];
 
 /// Factors, by the name in a map.
@@ -124,9 +125,9 @@ impl Target {
     }
 }
 
-fn figure(name: &str) -> Option<(Quantity, Unit)> {
+fn figure(name: &str) -> Option<(Metric, Unit)> {
     if let Some((_, quantity, unit)) = FIGURES.iter().find(|(own, ..)| *own == name) {
-        return Some((quantity.clone(), unit.clone()));
+        return Some((*quantity, unit.clone()));
     }
     let (time, unit) = name.rsplit_once('_')?;
     let unit = match unit {
@@ -137,7 +138,7 @@ fn figure(name: &str) -> Option<(Quantity, Unit)> {
         _ => return None,
     };
     let (.., quantity) = TIMES.iter().find(|(own, ..)| *own == time)?;
-    Some((quantity.clone(), unit))
+    Some((*quantity, unit))
 }
 
 /// Pairs that an example names at most.
@@ -223,10 +224,10 @@ mod tests {
 
     #[test]
     fn statistics_stand_before_or_behind() {
-        let p99 = Some(Target::Figure(Quantity::Ttft, Statistic::Percentile(99.0), Unit::S));
+        let p99 = Some(Target::Figure(Metric::Ttft, Statistic::Percentile(99.0), Unit::S));
         assert_eq!(Target::of("p99_ttft_s"), p99);
         assert_eq!(Target::of("ttft_s_p99"), p99);
-        let mean = Target::Figure(Quantity::OutputRate, Statistic::Mean, Unit::PerS);
+        let mean = Target::Figure(Metric::OutputRate, Statistic::Mean, Unit::PerS);
         assert_eq!(Target::of("mean_output_tokens_per_s"), Some(mean));
         assert_eq!(Target::of("users"), Some(Target::Factor(key::CONCURRENCY.to_owned())));
         assert_eq!(Target::of("ttft"), None);

@@ -3,12 +3,13 @@
 use super::mark;
 use super::name;
 use super::unit::{Dimension, natural, unit};
-use ifm_core::sheet::{Quantity, Statistic, StdKind, Unit};
+use ifm_core::Metric;
+use ifm_core::sheet::{Statistic, StdKind, Unit};
 
 /// What a label says of the numbers under it.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Named {
-    pub quantity: Quantity,
+    pub quantity: Metric,
     /// Which number of a population, where the label says it.
     pub statistic: Option<Statistic>,
     /// The unit, where the label says it.
@@ -18,7 +19,7 @@ pub(crate) struct Named {
 impl Named {
     /// The unit of a number that has none of its own.
     pub fn unit_or_natural(&self) -> Unit {
-        self.unit.clone().unwrap_or_else(|| natural(&self.quantity))
+        self.unit.clone().unwrap_or_else(|| natural(self.quantity))
     }
 }
 
@@ -69,27 +70,27 @@ pub(crate) fn meaning(label: &str) -> Option<Meaning> {
     Some(Meaning::Figure(Named { quantity, statistic, unit }))
 }
 
-fn quantity(phrase: &str, unit: Option<&(Unit, Dimension)>) -> Option<Quantity> {
+fn quantity(phrase: &str, unit: Option<&(Unit, Dimension)>) -> Option<Metric> {
     let dimension = unit.map(|unit| unit.1);
-    let fits = |quantity: &Quantity| dimension.is_none_or(|dimension| dimension.fits(quantity));
+    let fits = |quantity: &Metric| dimension.is_none_or(|dimension| dimension.fits(*quantity));
     if let Some(quantity) = name::quantity(phrase).filter(fits) {
         return Some(quantity);
     }
     let quantity = match (dimension?, phrase) {
-        (Dimension::TokenRate, "output" | "generation" | "out" | "gen") => Quantity::OutputRate,
-        (Dimension::TokenRate, "input" | "prompt" | "in") => Quantity::InputRate,
-        (Dimension::TokenRate, "total" | "overall") => Quantity::TotalRate,
-        (Dimension::TokenRate, "peak" | "peak output") => Quantity::PeakOutputRate,
-        (Dimension::TokenRate, "per user" | "user") => Quantity::UserRate,
-        (Dimension::TokenRate, "prefill" | "pp") => Quantity::PrefillRate,
-        (Dimension::TokenRate, "decode" | "tg") => Quantity::DecodeRate,
-        (Dimension::RequestRate, "" | "throughput" | "request") => Quantity::RequestRate,
-        (Dimension::ImageRate, "" | "throughput" | "image throughput") => Quantity::ImageRate,
-        (Dimension::PixelRate, "" | "throughput") => Quantity::PixelRate,
-        (Dimension::FlopRate, _) if phrase.len() < 20 => Quantity::FlopRate,
-        (Dimension::Size, "" | "vram" | "used" | "peak") => Quantity::Memory,
+        (Dimension::TokenRate, "output" | "generation" | "out" | "gen") => Metric::OutputRate,
+        (Dimension::TokenRate, "input" | "prompt" | "in") => Metric::InputRate,
+        (Dimension::TokenRate, "total" | "overall") => Metric::TotalRate,
+        (Dimension::TokenRate, "peak" | "peak output") => Metric::PeakOutputRate,
+        (Dimension::TokenRate, "per user" | "user") => Metric::UserSpeed,
+        (Dimension::TokenRate, "prefill" | "pp") => Metric::PrefillRate,
+        (Dimension::TokenRate, "decode" | "tg") => Metric::DecodeRate,
+        (Dimension::RequestRate, "" | "throughput" | "request") => Metric::RequestRate,
+        (Dimension::ImageRate, "" | "throughput" | "image throughput") => Metric::ImageRate,
+        (Dimension::PixelRate, "" | "throughput") => Metric::PixelRate,
+        (Dimension::FlopRate, _) if phrase.len() < 20 => Metric::FlopRate,
+        (Dimension::Size, "" | "vram" | "used" | "peak") => Metric::Memory,
         (Dimension::TokenRate, "" | "throughput" | "token throughput" | "speed") => {
-            Quantity::Other("token throughput".to_owned())
+            Metric::other("token throughput")
         }
         _ => return None,
     };
@@ -198,7 +199,7 @@ mod tests {
     use super::*;
     use ifm_core::sheet::key;
 
-    fn figure(label: &str) -> (Quantity, Option<Statistic>, Option<Unit>) {
+    fn figure(label: &str) -> (Metric, Option<Statistic>, Option<Unit>) {
         match meaning(label) {
             Some(Meaning::Figure(named)) => (named.quantity, named.statistic, named.unit),
             other => panic!("{label}: {other:?}"),
@@ -207,7 +208,7 @@ mod tests {
 
     #[test]
     fn labels_of_figures() {
-        use Quantity::{E2e, Itl, OutputRate, RequestRate, TotalRate, Ttft};
+        use Metric::{E2e, Itl, OutputRate, RequestRate, TotalRate, Ttft};
         let p99 = Some(Statistic::Percentile(99.0));
         assert_eq!(figure("Latency (s)"), (E2e, None, Some(Unit::S)));
         assert_eq!(figure("Output Throughput (tok/s)"), (OutputRate, None, Some(Unit::PerS)));
@@ -220,12 +221,12 @@ mod tests {
         );
         assert_eq!(figure("Inter-Token Latency"), (Itl, None, None));
         assert_eq!(figure("req/s"), (RequestRate, None, Some(Unit::PerS)));
-        assert_eq!(figure("images/s"), (Quantity::ImageRate, None, Some(Unit::PerS)));
-        assert_eq!(figure("megapixels/s"), (Quantity::PixelRate, None, Some(Unit::Million)));
+        assert_eq!(figure("images/s"), (Metric::ImageRate, None, Some(Unit::PerS)));
+        assert_eq!(figure("megapixels/s"), (Metric::PixelRate, None, Some(Unit::Million)));
         let p90 = Some(Statistic::Percentile(90.0));
-        assert_eq!(figure("P90 tok/s/user"), (Quantity::UserRate, p90, Some(Unit::PerS)));
-        assert_eq!(figure("tok/s/user (P90)"), (Quantity::UserRate, p90, Some(Unit::PerS)));
-        assert_eq!(figure("tok/s/user p90"), (Quantity::UserRate, p90, Some(Unit::PerS)));
+        assert_eq!(figure("P90 tok/s/user"), (Metric::UserSpeed, p90, Some(Unit::PerS)));
+        assert_eq!(figure("tok/s/user (P90)"), (Metric::UserSpeed, p90, Some(Unit::PerS)));
+        assert_eq!(figure("tok/s/user p90"), (Metric::UserSpeed, p90, Some(Unit::PerS)));
         assert_eq!(figure("Output tok/s p90"), (OutputRate, p90, Some(Unit::PerS)));
         assert_eq!(figure("Output tok/s"), (OutputRate, None, Some(Unit::PerS)));
         assert_eq!(figure("End-to-End Latency (Mean)"), (E2e, Some(Statistic::Mean), None));

@@ -1,6 +1,7 @@
 //! Units as they are written.
 
-use ifm_core::sheet::{Quantity, Unit};
+use ifm_core::Metric;
+use ifm_core::sheet::Unit;
 
 /// What a unit measures, for telling whether it fits a quantity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -115,23 +116,21 @@ pub(crate) fn name_and_unit(label: &str) -> (&str, Option<Unit>) {
 
 impl Dimension {
     /// Whether figures of a quantity have this dimension.
-    pub fn fits(self, quantity: &Quantity) -> bool {
-        use Quantity as Q;
+    pub fn fits(self, quantity: Metric) -> bool {
+        use Metric as Q;
         match quantity {
-            Q::Ttft | Q::Ttfot | Q::Itl | Q::Tpot | Q::E2e | Q::NormalizedLatency => {
+            Q::Ttft | Q::Ttfat | Q::Itl | Q::Tpot | Q::E2e | Q::E2ePerToken => {
                 self == Dimension::Time
             }
-            Q::ClientQueue | Q::PrefillTime | Q::Duration | Q::KernelTime => {
-                self == Dimension::Time
-            }
+            Q::ClientQueue | Q::Prefill | Q::Duration | Q::Kernel => self == Dimension::Time,
             Q::AudioLength | Q::Ttfa | Q::Silence => self == Dimension::Time,
             Q::ImageRate => matches!(self, Dimension::ImageRate | Dimension::Rate),
             Q::PixelRate => matches!(self, Dimension::PixelRate | Dimension::Rate),
-            Q::AudioRate | Q::Rtfx | Q::Rtf => self == Dimension::Share,
+            Q::LevelRtfx | Q::Rtfx | Q::Rtf => self == Dimension::Share,
             Q::RequestRate | Q::Goodput => {
                 matches!(self, Dimension::RequestRate | Dimension::Rate)
             }
-            Q::InputRate | Q::OutputRate | Q::TotalRate | Q::PeakOutputRate | Q::UserRate => {
+            Q::InputRate | Q::OutputRate | Q::TotalRate | Q::PeakOutputRate | Q::UserSpeed => {
                 matches!(self, Dimension::TokenRate | Dimension::Rate)
             }
             Q::PrefillRate | Q::DecodeRate => {
@@ -154,16 +153,16 @@ impl Dimension {
 }
 
 /// The unit of a number without one, where its quantity has only one that it can be.
-pub(crate) fn natural(quantity: &Quantity) -> Unit {
-    use Quantity as Q;
+pub(crate) fn natural(quantity: Metric) -> Unit {
+    use Metric as Q;
     match quantity {
         quantity if Dimension::Count.fits(quantity) && !matches!(quantity, Q::Other(_)) => {
             Unit::Count
         }
-        Q::Ratio | Q::AudioRate | Q::Rtfx | Q::Rtf => Unit::One,
+        Q::Ratio | Q::LevelRtfx | Q::Rtfx | Q::Rtf => Unit::One,
         Q::ImageRate | Q::PixelRate => Unit::PerS,
         Q::RequestRate | Q::Goodput | Q::InputRate | Q::OutputRate | Q::TotalRate => Unit::PerS,
-        Q::PeakOutputRate | Q::UserRate | Q::PrefillRate | Q::DecodeRate => Unit::PerS,
+        Q::PeakOutputRate | Q::UserSpeed | Q::PrefillRate | Q::DecodeRate => Unit::PerS,
         _ => Unit::Other(String::new()),
     }
 }

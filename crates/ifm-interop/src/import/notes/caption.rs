@@ -4,14 +4,15 @@
 
 use super::super::measure::{Token, lex, mentions, statistic};
 use super::stated::sentences;
-use ifm_core::sheet::{Figure, Place, Quantity, Remark, RemarkKind, Row, RowRole, Statistic, Unit};
+use ifm_core::Metric;
+use ifm_core::sheet::{Figure, Place, Remark, RemarkKind, Row, RowRole, Statistic, Unit};
 
 /// Words for workloads, as they are written after their number.
 const USE_CASES: [&str; 3] = ["scenarios", "workloads", "usecases"];
 
 /// The quantity of the numbers of use cases.
-pub(super) fn use_cases() -> Quantity {
-    Quantity::Other("use cases".to_owned())
+pub(super) fn use_cases() -> Metric {
+    Metric::other("use cases")
 }
 
 /// Gives the figures of a section the statistic that a caption names, where their own sentences
@@ -31,8 +32,9 @@ pub(super) fn apply(lines: &[(u32, &str)], rows: &mut [Row]) -> Vec<Remark> {
             }
             if changed > 0 {
                 let text = format!(
-                    "{quantity}: taken for the {}, as the caption says, in {changed} figures of the \
+                    "{}: taken for the {}, as the caption says, in {changed} figures of the \
                      same section",
+                    quantity.prose(),
                     name(statistic)
                 );
                 let place = Place::line(*line);
@@ -45,7 +47,7 @@ pub(super) fn apply(lines: &[(u32, &str)], rows: &mut [Row]) -> Vec<Remark> {
 
 /// `Average inter-token latency (ms) at each …`: a statistic that a sentence begins with, and the
 /// quantity right behind it.
-fn caption(sentence: &str) -> Option<(Quantity, Statistic)> {
+fn caption(sentence: &str) -> Option<(Metric, Statistic)> {
     let tokens = lex(sentence);
     let statistic = statistic(&tokens.first()?.text.to_lowercase())?;
     if !matches!(statistic, Statistic::Mean | Statistic::Median | Statistic::Percentile(_)) {
@@ -97,7 +99,7 @@ mod tests {
 
     fn row(line: u32, statistic: Statistic) -> Row {
         let mut row = Row::new(RowRole::Stated, Place::line(line));
-        row.figures = vec![Figure::new(Quantity::Itl, statistic, 5.8, Unit::Ms)];
+        row.figures = vec![Figure::new(Metric::Itl, statistic, 5.8, Unit::Ms)];
         row
     }
 

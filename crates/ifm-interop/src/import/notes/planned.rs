@@ -163,8 +163,8 @@ impl Planned {
                     .named
                     .unit
                     .clone()
-                    .unwrap_or_else(|| natural_unit(&promise.named.quantity));
-                let figure = Figure::new(promise.named.quantity.clone(), statistic, f64::NAN, unit);
+                    .unwrap_or_else(|| natural_unit(promise.named.quantity));
+                let figure = Figure::new(promise.named.quantity, statistic, f64::NAN, unit);
                 row.figures.push(figure);
                 rows.push(row);
             }

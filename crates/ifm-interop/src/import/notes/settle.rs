@@ -6,8 +6,9 @@
 use super::super::generic::RANKED;
 use super::super::measure::{Meaning, lex, meaning, mentions};
 use super::section::Sections;
+use ifm_core::Metric;
 use ifm_core::Sheet;
-use ifm_core::sheet::{Part, PartKind, Place, Quantity, Remark, RemarkKind, RowRole, Unit, key};
+use ifm_core::sheet::{Part, PartKind, Place, Remark, RemarkKind, RowRole, Unit, key};
 use std::collections::{BTreeMap, BTreeSet};
 
 pub(super) fn settle(sheet: &mut Sheet, sections: &Sections) {
@@ -41,7 +42,7 @@ fn models(sheet: &mut Sheet) {
 
 /// The headings above a ranking tell what it is ordered by.
 fn rankings(sheet: &mut Sheet) {
-    let ranked = Quantity::Other(RANKED.to_owned());
+    let ranked = Metric::other(RANKED);
     for part in &mut sheet.parts {
         let Some(found) = part.headings.iter().rev().find_map(|heading| quantity_of(heading))
         else {
@@ -49,17 +50,17 @@ fn rankings(sheet: &mut Sheet) {
         };
         let figures = part.rows.iter_mut().flat_map(|row| &mut row.figures);
         for figure in figures.filter(|figure| figure.quantity == ranked) {
-            figure.quantity = found.clone();
+            figure.quantity = found;
         }
     }
 }
 
-fn quantity_of(heading: &str) -> Option<Quantity> {
+fn quantity_of(heading: &str) -> Option<Metric> {
     if let Some(Meaning::Figure(named)) = meaning(heading) {
         return Some(named.quantity);
     }
     match mentions(&lex(heading)).as_slice() {
-        [mention] => Some(mention.quantity.clone()),
+        [mention] => Some(mention.quantity),
         _ => None,
     }
 }
@@ -81,12 +82,12 @@ fn summaries(sheet: &mut Sheet) {
 /// before.
 fn units(sheet: &mut Sheet) {
     let bare = Unit::Other(String::new());
-    let mut known: BTreeMap<Quantity, Unit> = BTreeMap::new();
+    let mut known: BTreeMap<Metric, Unit> = BTreeMap::new();
     let mut given: Vec<u32> = Vec::new();
     for part in &mut sheet.parts {
         for figure in part.rows.iter().flat_map(|row| &row.figures) {
             if figure.unit != bare && figure.value.is_some() {
-                known.insert(figure.quantity.clone(), figure.unit.clone());
+                known.insert(figure.quantity, figure.unit.clone());
             }
         }
         let rows = part.rows.iter_mut().flat_map(|row| &mut row.figures);
@@ -119,23 +120,23 @@ fn units(sheet: &mut Sheet) {
 /// A summary that prints zero for what no run of its section measured has no value.
 fn zeros(sheet: &mut Sheet) {
     // By section: the quantities of its runs, and whether any was measured.
-    let mut measured: BTreeMap<Vec<String>, BTreeMap<Quantity, bool>> = BTreeMap::new();
+    let mut measured: BTreeMap<Vec<String>, BTreeMap<Metric, bool>> = BTreeMap::new();
     for part in &sheet.parts {
-        let mut own: BTreeMap<Quantity, bool> = BTreeMap::new();
+        let mut own: BTreeMap<Metric, bool> = BTreeMap::new();
         for row in part.rows.iter().filter(|row| row.role == RowRole::Measured) {
             for figure in &row.figures {
-                *own.entry(figure.quantity.clone()).or_default() |= figure.value.is_some();
+                *own.entry(figure.quantity).or_default() |= figure.value.is_some();
             }
         }
         for depth in 0..=part.headings.len() {
             let above = part.headings.iter().take(depth).cloned().collect();
             let seen = measured.entry(above).or_default();
             for (quantity, any) in &own {
-                *seen.entry(quantity.clone()).or_default() |= any;
+                *seen.entry(*quantity).or_default() |= any;
             }
         }
     }
-    let mut missing: BTreeMap<Quantity, Vec<u32>> = BTreeMap::new();
+    let mut missing: BTreeMap<Metric, Vec<u32>> = BTreeMap::new();
     for part in &mut sheet.parts {
         let around: Vec<String> = match part.headings.split_last() {
             Some((_, around)) => around.to_vec(),
@@ -146,7 +147,7 @@ fn zeros(sheet: &mut Sheet) {
             for figure in &mut row.figures {
                 if figure.value == Some(0.0) && seen.get(&figure.quantity) == Some(&false) {
                     figure.value = None;
-                    missing.entry(figure.quantity.clone()).or_default().extend(row.place.line);
+                    missing.entry(figure.quantity).or_default().extend(row.place.line);
                 }
             }
         }
@@ -209,31 +210,30 @@ pub(crate) fn decide_kind(part: &mut Part) {
         part.factors.get(name).is_some()
             || part.rows.iter().any(|row| row.factors.get(name).is_some())
     };
-    let figure = |wanted: &[Quantity]| {
+    let figure = |wanted: &[Metric]| {
         part.rows
             .iter()
             .flat_map(|row| &row.figures)
             .any(|figure| wanted.contains(&figure.quantity))
     };
     let serving = [
-        Quantity::Ttft,
-        Quantity::Itl,
-        Quantity::Tpot,
-        Quantity::RequestRate,
-        Quantity::Goodput,
-        Quantity::UserRate,
+        Metric::Ttft,
+        Metric::Itl,
+        Metric::Tpot,
+        Metric::RequestRate,
+        Metric::Goodput,
+        Metric::UserSpeed,
     ];
     part.kind = if has(key::CONCURRENCY) || has(key::RATE) || figure(&serving) {
         PartKind::Serving
-    } else if has(key::BATCH_SIZE)
-        && figure(&[Quantity::E2e, Quantity::OutputRate, Quantity::TotalRate])
+    } else if has(key::BATCH_SIZE) && figure(&[Metric::E2e, Metric::OutputRate, Metric::TotalRate])
     {
         PartKind::StaticBatch
-    } else if figure(&[Quantity::KernelTime, Quantity::FlopRate]) {
+    } else if figure(&[Metric::Kernel, Metric::FlopRate]) {
         PartKind::Kernel
-    } else if figure(&[Quantity::PrefillRate, Quantity::DecodeRate]) {
+    } else if figure(&[Metric::PrefillRate, Metric::DecodeRate]) {
         PartKind::Engine
-    } else if figure(&[Quantity::E2e, Quantity::OutputRate, Quantity::TotalRate]) {
+    } else if figure(&[Metric::E2e, Metric::OutputRate, Metric::TotalRate]) {
         PartKind::Serving
     } else {
         PartKind::Other

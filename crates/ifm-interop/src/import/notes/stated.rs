@@ -10,8 +10,9 @@ use super::super::measure::{
     Dimension, Kind, Mention, Token, lex, mentions, natural_unit, statistic, unit,
 };
 use super::section::SIDES;
+use ifm_core::Metric;
 use ifm_core::order::Order as _;
-use ifm_core::sheet::{Factors, Figure, Place, Quantity, Row, RowRole, Statistic, Unit, key};
+use ifm_core::sheet::{Factors, Figure, Place, Row, RowRole, Statistic, Unit, key, meaning};
 use std::ops::Range;
 
 /// Longest sentence that is looked at, bytes.
@@ -79,7 +80,7 @@ struct Amount {
     first: usize,
     values: Vec<(f64, String)>,
     unit: Unit,
-    quantity: Quantity,
+    quantity: Metric,
     statistic: Option<Statistic>,
     /// Numerator and denominator that are written out.
     ratio: Option<[(f64, String); 2]>,
@@ -153,10 +154,10 @@ impl Reader<'_> {
                     return None;
                 }
                 // A whole number without a unit counts something.
-                if !token.text.contains('.') && !Dimension::Count.fits(&quantity) {
+                if !token.text.contains('.') && !Dimension::Count.fits(quantity) {
                     return None;
                 }
-                let unit = natural_unit(&quantity);
+                let unit = natural_unit(quantity);
                 (quantity, statistic, unit)
             }
         };
@@ -186,7 +187,7 @@ impl Reader<'_> {
             first: at,
             values: vec![result],
             unit: Unit::One,
-            quantity: Quantity::Ratio,
+            quantity: Metric::Ratio,
             statistic: None,
             ratio: Some([above, below]),
             next: at + 5,
@@ -222,14 +223,14 @@ impl Reader<'_> {
         at: usize,
         next: usize,
         dimension: Option<Dimension>,
-    ) -> Option<(Quantity, Option<Statistic>)> {
-        let fits = |mention: &&Mention| dimension.is_none_or(|d| d.fits(&mention.quantity));
+    ) -> Option<(Metric, Option<Statistic>)> {
+        let fits = |mention: &&Mention| dimension.is_none_or(|d| d.fits(mention.quantity));
         let before = self.named.iter().rev().filter(|mention| mention.last < at);
         let before =
-            before.filter(|mention| at - mention.last <= reach(&mention.quantity)).find(fits);
+            before.filter(|mention| at - mention.last <= reach(mention.quantity)).find(fits);
         let behind = || {
             let behind = self.named.iter().filter(|mention| mention.first >= next);
-            behind.filter(|mention| mention.first - next <= reach(&mention.quantity)).find(fits)
+            behind.filter(|mention| mention.first - next <= reach(mention.quantity)).find(fits)
         };
         let here = before.or_else(|| dimension.and_then(|_| behind()));
         if let Some(mention) = here {
@@ -241,10 +242,10 @@ impl Reader<'_> {
             });
             // The greatest of a few is not a statistic of a population.
             let found = found.filter(|found| !matches!(found, Statistic::Max | Statistic::Min));
-            return Some((mention.quantity.clone(), found));
+            return Some((mention.quantity, found));
         }
         let headed = dimension.and_then(|_| self.headed.iter().find(fits))?;
-        Some((headed.quantity.clone(), None))
+        Some((headed.quantity, None))
     }
 
     /// `acceptance length is 2.8`: a name, a verb, a number with decimals.
@@ -296,17 +297,17 @@ impl Reader<'_> {
 
     fn add(&self, amount: Amount, sense: Sense, sentence: &Sentence<'_>, rows: &mut Vec<Row>) {
         let quantity = match sense {
-            Sense::Result => amount.quantity.clone(),
-            Sense::Limit => Quantity::Other(format!("limit of {:?}", amount.quantity)),
-            Sense::Reference => Quantity::Other(format!("reference of {:?}", amount.quantity)),
-            Sense::Supposition => Quantity::Other(format!("supposed {:?}", amount.quantity)),
+            Sense::Result => amount.quantity,
+            Sense::Limit => meaning::about("limit of", amount.quantity),
+            Sense::Reference => meaning::about("reference of", amount.quantity),
+            Sense::Supposition => meaning::about("supposed", amount.quantity),
         };
         let statistics = match amount.values.len() {
             1 => vec![amount.statistic.unwrap_or(Statistic::Value)],
             _ => vec![Statistic::Min, Statistic::Max],
         };
         let place = Place::line(sentence.line);
-        let figure = |quantity: Quantity, statistic, (value, printed): &(f64, String), unit| {
+        let figure = |quantity: Metric, statistic, (value, printed): &(f64, String), unit| {
             let mut figure = Figure::new(quantity, statistic, *value, unit).as_printed(printed);
             figure.place = Some(place.clone());
             figure
@@ -315,13 +316,11 @@ impl Reader<'_> {
             .values
             .iter()
             .zip(statistics)
-            .map(|(value, statistic)| {
-                figure(quantity.clone(), statistic, value, amount.unit.clone())
-            })
+            .map(|(value, statistic)| figure(quantity, statistic, value, amount.unit.clone()))
             .collect();
         for (name, value) in ["numerator", "denominator"].iter().zip(amount.ratio.iter().flatten())
         {
-            let quantity = Quantity::Other((*name).to_owned());
+            let quantity = Metric::other(*name);
             figures.push(figure(quantity, Statistic::Value, value, Unit::Other(String::new())));
         }
         let factors = self.factors(&amount);
@@ -409,10 +408,10 @@ impl Reader<'_> {
 }
 
 /// Maximum distance of a number from its name: words of everyday language must be near.
-fn reach(quantity: &Quantity) -> usize {
+fn reach(quantity: Metric) -> usize {
     match quantity {
-        Quantity::Duration | Quantity::Memory | Quantity::Power | Quantity::Energy => NEAR,
-        Quantity::Bandwidth | Quantity::Efficiency | Quantity::Ratio | Quantity::Rank => FAR,
+        Metric::Duration | Metric::Memory | Metric::Power | Metric::Energy => NEAR,
+        Metric::Bandwidth | Metric::Efficiency | Metric::Ratio | Metric::Rank => FAR,
         _ => REACH,
     }
 }
@@ -439,7 +438,7 @@ fn in_flight(tokens: &[Token<'_>], named: &mut Vec<Mention>) {
             tokens.get(at + 1).is_some_and(|next| next.is("=") || next.is("is") || next.is(":"));
         let known = named.iter().any(|mention| (mention.first..=mention.last).contains(&at));
         if measured && assigned && !known && token.kind == Kind::Word {
-            named.push(Mention { quantity: Quantity::InFlight, first: at, last: at });
+            named.push(Mention { quantity: Metric::InFlight, first: at, last: at });
         }
     }
     named.order_by_key(|mention| mention.first);

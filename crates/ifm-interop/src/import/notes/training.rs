@@ -4,7 +4,8 @@
 use super::super::heading;
 use super::super::known;
 use super::super::measure::{Dimension, Token, lex, unit};
-use ifm_core::sheet::{Figure, PartKind, Place, Quantity, Row, RowRole, Statistic, Unit, key};
+use ifm_core::Metric;
+use ifm_core::sheet::{Figure, PartKind, Place, Row, RowRole, Statistic, Unit, key};
 
 /// What the part is.
 pub(super) const KIND: PartKind = PartKind::Training;
@@ -65,7 +66,7 @@ fn figures(line: &str, number: u32) -> Vec<Figure> {
             _ => vec![Statistic::Min, Statistic::Max],
         };
         for ((value, printed), statistic) in values.into_iter().zip(statistics) {
-            let figure = Figure::new(quantity.clone(), statistic, value, unit.clone());
+            let figure = Figure::new(quantity, statistic, value, unit.clone());
             let mut figure = figure.as_printed(printed);
             figure.place = Some(Place::line(number));
             found.push(figure);
@@ -75,7 +76,7 @@ fn figures(line: &str, number: u32) -> Vec<Figure> {
     found
 }
 
-type Amount = (Quantity, Unit, Vec<(f64, String)>, usize);
+type Amount = (Metric, Unit, Vec<(f64, String)>, usize);
 
 /// `85-88GB`, `3:00-3:20h`, `loss 1.23`.
 fn amount(line: &str, tokens: &[Token<'_>], at: usize) -> Option<Amount> {
@@ -83,7 +84,7 @@ fn amount(line: &str, tokens: &[Token<'_>], at: usize) -> Option<Amount> {
         let skip = tokens.get(at + 1).filter(|next| next.is("=") || next.is(":")).map_or(1, |_| 2);
         let value = tokens.get(at + skip)?;
         let values = vec![(value.number()?, value.text.to_owned())];
-        let quantity = Quantity::Other(token.text.to_lowercase());
+        let quantity = Metric::other(token.text.to_lowercase());
         return Some((quantity, Unit::One, values, at + skip + 1));
     }
     let (first, mut next) = clock(line, tokens, at)?;
@@ -97,11 +98,11 @@ fn amount(line: &str, tokens: &[Token<'_>], at: usize) -> Option<Amount> {
     let (unit, dimension) = unit(tokens.get(next)?.text)?;
     let colons = values.iter().all(|(_, printed)| printed.contains(':'));
     let (quantity, unit) = match dimension {
-        Dimension::Size => (Quantity::Memory, unit),
+        Dimension::Size => (Metric::Memory, unit),
         // Hours and minutes are written out: counted in minutes.
-        Dimension::Time if colons && unit == Unit::H => (Quantity::Duration, Unit::Min),
-        Dimension::Time if !colons => (Quantity::Duration, unit),
-        Dimension::TokenRate => (Quantity::Other("training rate".to_owned()), unit),
+        Dimension::Time if colons && unit == Unit::H => (Metric::Duration, Unit::Min),
+        Dimension::Time if !colons => (Metric::Duration, unit),
+        Dimension::TokenRate => (Metric::other("training rate"), unit),
         _ => return None,
     };
     Some((quantity, unit, values, next + 1))
@@ -139,13 +140,13 @@ mod tests {
         assert_eq!(row.factors.get(key::MODEL), Some("gemma-2-2b"));
         assert_eq!(row.factors.get(key::BATCH_SIZE), Some("16"));
         assert_eq!(row.factors.get("method"), Some("lora"));
-        assert_eq!(row.value(&Quantity::Memory, Statistic::Max), Some(44e9));
-        assert_eq!(row.value(&Quantity::Duration, Statistic::Min), Some(150.0 * 60e3));
+        assert_eq!(row.value(Metric::Memory, Statistic::Max), Some(44e9));
+        assert_eq!(row.value(Metric::Duration, Statistic::Min), Some(150.0 * 60e3));
         assert_eq!(
-            row.figure(&Quantity::Duration, Statistic::Max).unwrap().printed.as_deref(),
+            row.figure(Metric::Duration, Statistic::Max).unwrap().printed.as_deref(),
             Some("2:45")
         );
-        assert_eq!(row.value(&Quantity::Other("loss".to_owned()), Statistic::Value), Some(1.75));
+        assert_eq!(row.value(Metric::other("loss"), Statistic::Value), Some(1.75));
     }
 
     #[test]

@@ -4,8 +4,9 @@ use super::super::words::{
     CONNECTS, CONNECTS_ALWAYS, CONNECTS_TO_THE_END, PIECES, PIECES_AND_END, SPREAD, TO_THE_END,
     TPOT_LAST_CHUNK, TPOT_ROLE, TPOT_TO_THE_END, WHOLE_RUN,
 };
+use ifm_core::Metric;
 use ifm_core::sheet::meaning::RETOKENIZED;
-use ifm_core::sheet::{Definition, Figure, Quantity, Remark, RemarkKind, Row, Statistic, key};
+use ifm_core::sheet::{Definition, Figure, Remark, RemarkKind, Row, Statistic, key};
 
 /// A serving benchmark.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,7 +44,7 @@ impl Api {
 }
 
 /// Times that are above zero wherever they were measured.
-const TIMES: [Quantity; 4] = [Quantity::Ttft, Quantity::Tpot, Quantity::Itl, Quantity::E2e];
+const TIMES: [Metric; 4] = [Metric::Ttft, Metric::Tpot, Metric::Itl, Metric::E2e];
 
 const ROLE: &str = "to the first chunk of any kind, also one with a role and no text";
 const LAST_CHUNK: &str = "to the last chunk, the one that ends the answer among them";
@@ -77,7 +78,7 @@ impl Dialect {
         not_retokenized(row);
         let api = Api::of(row.factors.get(key::ENGINE));
         for figure in &mut row.figures {
-            figure.definition = self.definition(api, &figure.quantity, figure.statistic);
+            figure.definition = self.definition(api, figure.quantity, figure.statistic);
         }
     }
 
@@ -86,60 +87,60 @@ impl Dialect {
         matches!(self, Dialect::Sglang | Dialect::SglangRust)
     }
 
-    fn definition(self, api: Api, quantity: &Quantity, statistic: Statistic) -> Definition {
+    fn definition(self, api: Api, quantity: Metric, statistic: Statistic) -> Definition {
         let different = |text: &str| Definition::Different(text.to_owned());
         match quantity {
-            Quantity::Ttft => match self {
+            Metric::Ttft => match self {
                 Dialect::Vllm => different(CONNECTS),
                 Dialect::VllmRust => different(ROLE),
                 Dialect::Sglang | Dialect::TensorRt => different(CONNECTS_ALWAYS),
                 Dialect::SglangRust => Definition::Same,
             },
-            Quantity::Tpot => match (self, api) {
+            Metric::Tpot => match (self, api) {
                 (Dialect::Vllm, Api::Chat) => Definition::Same,
                 (Dialect::Vllm | Dialect::TensorRt, _) => different(TPOT_LAST_CHUNK),
                 (Dialect::VllmRust, _) => different(TPOT_ROLE),
                 (Dialect::Sglang | Dialect::SglangRust, _) => different(TPOT_TO_THE_END),
             },
-            Quantity::Itl => match (self, api) {
+            Metric::Itl => match (self, api) {
                 (Dialect::Vllm, Api::Chat) => different(PIECES),
                 (Dialect::Sglang | Dialect::SglangRust, Api::Native) => different(SPREAD),
                 (Dialect::Sglang | Dialect::SglangRust, _) => different(PIECES),
                 _ => different(PIECES_AND_END),
             },
-            Quantity::E2e => match (self, api) {
+            Metric::E2e => match (self, api) {
                 (Dialect::Vllm, Api::Chat) => different(CONNECTS),
                 (Dialect::Vllm | Dialect::VllmRust | Dialect::TensorRt, _) => different(LAST_CHUNK),
                 (Dialect::Sglang, _) => different(CONNECTS_TO_THE_END),
                 (Dialect::SglangRust, _) => different(TO_THE_END),
             },
-            Quantity::Other(name) if name == "e2el_including_client_queue" => {
+            Metric::Other(name) if name.as_str() == "e2el_including_client_queue" => {
                 Definition::Different("end to end from the due time".to_owned())
             }
-            Quantity::Other(name) if name == RETOKENIZED => different(AGAIN),
-            Quantity::OutputTokens if self.sglang() => different(REQUESTED),
-            Quantity::OutputRate | Quantity::TotalRate if self.sglang() => {
+            Metric::Other(name) if name.as_str() == RETOKENIZED => different(AGAIN),
+            Metric::OutputTokens if self.sglang() => different(REQUESTED),
+            Metric::OutputRate | Metric::TotalRate if self.sglang() => {
                 Definition::Different(format!("{WHOLE_RUN_INFO}; tokens: {REQUESTED}"))
             }
-            Quantity::InputRate | Quantity::RequestRate | Quantity::Goodput if self.sglang() => {
+            Metric::InputRate | Metric::RequestRate | Metric::Goodput if self.sglang() => {
                 different(WHOLE_RUN_INFO)
             }
-            Quantity::TextTokens | Quantity::ImageTokens => different(PROCESSOR),
-            Quantity::RequestRate
-            | Quantity::AudioRate
-            | Quantity::InputRate
-            | Quantity::OutputRate
-            | Quantity::TotalRate
-            | Quantity::Goodput => different(WHOLE_RUN),
-            Quantity::InFlight if self.sglang() => Definition::Derivable(
+            Metric::TextTokens | Metric::ImageTokens => different(PROCESSOR),
+            Metric::RequestRate
+            | Metric::LevelRtfx
+            | Metric::InputRate
+            | Metric::OutputRate
+            | Metric::TotalRate
+            | Metric::Goodput => different(WHOLE_RUN),
+            Metric::InFlight if self.sglang() => Definition::Derivable(
                 "sum of the end-to-end times over the duration: the mean of the whole run"
                     .to_owned(),
             ),
-            Quantity::PeakInFlight => different(
+            Metric::PeakInFlight => different(
                 "requests of which any part lies in the busiest second, not at one moment",
             ),
-            Quantity::PeakOutputRate => different("pieces of answers in the busiest second"),
-            Quantity::UserRate if statistic == Statistic::Value => {
+            Metric::PeakOutputRate => different("pieces of answers in the busiest second"),
+            Metric::UserSpeed if statistic == Statistic::Value => {
                 different("mean over requests of tokens over end-to-end time")
             }
             _ => Definition::Same,
@@ -150,30 +151,30 @@ impl Dialect {
 /// Vision tokens and RTFx are zero where prompts are only text: then they are not figures, and the
 /// text tokens are all prompt tokens.
 fn without_media(row: &mut Row) {
-    let none = |row: &Row, quantity: &Quantity| {
+    let none = |row: &Row, quantity: Metric| {
         row.value(quantity, Statistic::Value).is_none_or(|value| value == 0.0)
     };
     let mut absent = Vec::new();
-    if none(row, &Quantity::ImageTokens) {
-        absent.extend([Quantity::TextTokens, Quantity::ImageTokens]);
+    if none(row, Metric::ImageTokens) {
+        absent.extend([Metric::TextTokens, Metric::ImageTokens]);
     }
-    if none(row, &Quantity::AudioRate) {
-        absent.push(Quantity::AudioRate);
+    if none(row, Metric::LevelRtfx) {
+        absent.push(Metric::LevelRtfx);
     }
     row.figures.retain(|figure| !absent.contains(&figure.quantity));
 }
 
 /// Zero is written where the texts of the answers were not tokenized again: then there is no figure.
 fn not_retokenized(row: &mut Row) {
-    let again = Quantity::Other(RETOKENIZED.to_owned());
-    let has_output = row.value(&Quantity::OutputTokens, Statistic::Value) != Some(0.0);
+    let again = Metric::other(RETOKENIZED);
+    let has_output = row.value(Metric::OutputTokens, Statistic::Value) != Some(0.0);
     let is_placeholder = |figure: &Figure| figure.quantity == again && figure.value == Some(0.0);
     row.figures.retain(|figure| !(has_output && is_placeholder(figure)));
 }
 
 /// Where all figures of a time are zero, none was measured: no request succeeded, or the answers
 /// did not come in pieces.
-fn unmeasured(quantity: Quantity, row: &mut Row, remarks: &mut Vec<Remark>) {
+fn unmeasured(quantity: Metric, row: &mut Row, remarks: &mut Vec<Remark>) {
     let mut figures: Vec<_> =
         row.figures.iter_mut().filter(|figure| figure.quantity == quantity).collect();
     if figures.is_empty() || figures.iter().any(|figure| figure.value != Some(0.0)) {

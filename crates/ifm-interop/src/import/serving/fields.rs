@@ -5,9 +5,8 @@ use super::super::labels;
 use super::super::records::Draft;
 use super::details::Details;
 use super::{Dialect, names};
-use ifm_core::sheet::{
-    Factors, Figure, Place, Quantity, Remark, RemarkKind, Row, RowRole, Statistic, Unit,
-};
+use ifm_core::Metric;
+use ifm_core::sheet::{Factors, Figure, Place, Remark, RemarkKind, Row, RowRole, Statistic, Unit};
 use serde_json::{Map, Value};
 
 /// Fields that hold results of a part of the run, and the factor that names the part.
@@ -55,9 +54,9 @@ impl Fields {
         labels::take(&mut draft.row.unknown, &mut draft.row.factors);
         let failed = self.details.failed();
         self.details.settle(dialect, &mut draft.row, draft.remarks);
-        let told = draft.row.figure(&Quantity::RequestsFailed, Statistic::Value).is_some();
+        let told = draft.row.figure(Metric::RequestsFailed, Statistic::Value).is_some();
         if let Some(failed) = failed.filter(|_| !told) {
-            let (quantity, unit) = (Quantity::RequestsFailed, Unit::Count);
+            let (quantity, unit) = (Metric::RequestsFailed, Unit::Count);
             draft.row.figures.push(Figure::new(quantity, Statistic::Value, failed as f64, unit));
             draft.remarks.push(Remark {
                 kind: RemarkKind::Assumed,

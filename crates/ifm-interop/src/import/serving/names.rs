@@ -2,7 +2,8 @@
 
 use super::super::field::{OWN, named};
 use super::super::statistic::statistic;
-use ifm_core::sheet::{Figure, Quantity, Statistic, StdKind, Unit, key, meaning};
+use ifm_core::Metric;
+use ifm_core::sheet::{Figure, Statistic, StdKind, Unit, key, meaning};
 
 /// Fields that set something, and the factor that they are.
 pub(crate) const SETTINGS: &[(&str, &str)] = &[
@@ -37,82 +38,77 @@ pub(crate) fn setting_label(label: &str) -> Option<&'static str> {
 }
 
 /// Times of requests: their names in `p99_ttft_ms` and in `P99 TTFT (ms)`.
-const TIMES: &[(&[&str], &[&str], Quantity)] = &[
-    (&["ttft"], &["TTFT"], Quantity::Ttft),
-    (&["tpot"], &["TPOT"], Quantity::Tpot),
-    (&["itl"], &["ITL"], Quantity::Itl),
-    (&["e2el", "e2e_latency"], &["E2EL", "E2E Latency"], Quantity::E2e),
-    (&["client_queue_time"], &["Client Queue Time"], Quantity::ClientQueue),
+const TIMES: &[(&[&str], &[&str], Metric)] = &[
+    (&["ttft"], &["TTFT"], Metric::Ttft),
+    (&["tpot"], &["TPOT"], Metric::Tpot),
+    (&["itl"], &["ITL"], Metric::Itl),
+    (&["e2el", "e2e_latency"], &["E2EL", "E2E Latency"], Metric::E2e),
+    (&["client_queue_time"], &["Client Queue Time"], Metric::ClientQueue),
     (&["e2el_including_client_queue"], &["E2EL incl. Client Queue"], OWN),
 ];
 
 /// Counts, rates and times of the whole run: their fields, and their printed labels in small
 /// letters, which changed over the years.
-const WHOLE: &[(&[&str], &[&str], Quantity, Unit)] = &[
-    (&["duration"], &["benchmark duration (s)"], Quantity::Duration, Unit::S),
-    (&[], &["total requests"], Quantity::Requests, Unit::Count),
-    (&["completed"], &["successful requests"], Quantity::RequestsOk, Unit::Count),
-    (&["failed", "failed_requests"], &["failed requests"], Quantity::RequestsFailed, Unit::Count),
-    (&["total_input_tokens"], &["total input tokens"], Quantity::InputTokens, Unit::Count),
-    (&["total_output_tokens"], &["total generated tokens"], Quantity::OutputTokens, Unit::Count),
+const WHOLE: &[(&[&str], &[&str], Metric, Unit)] = &[
+    (&["duration"], &["benchmark duration (s)"], Metric::Duration, Unit::S),
+    (&[], &["total requests"], Metric::Requests, Unit::Count),
+    (&["completed"], &["successful requests"], Metric::RequestsOk, Unit::Count),
+    (&["failed", "failed_requests"], &["failed requests"], Metric::RequestsFailed, Unit::Count),
+    (&["total_input_tokens"], &["total input tokens"], Metric::InputTokens, Unit::Count),
+    (&["total_output_tokens"], &["total generated tokens"], Metric::OutputTokens, Unit::Count),
     (&[meaning::RETOKENIZED], &["total generated tokens (retokenized)"], OWN, Unit::Count),
-    (&[], &["total cached tokens"], Quantity::CachedTokens, Unit::Count),
-    (&["total_input_text_tokens"], &["total input text tokens"], Quantity::TextTokens, Unit::Count),
+    (&[], &["total cached tokens"], Metric::CachedTokens, Unit::Count),
+    (&["total_input_text_tokens"], &["total input text tokens"], Metric::TextTokens, Unit::Count),
     (
         &["total_input_vision_tokens"],
         &["total input vision tokens"],
-        Quantity::ImageTokens,
+        Metric::ImageTokens,
         Unit::Count,
     ),
-    (&["rtfx"], &["rtfx (inverse real-time factor)"], Quantity::AudioRate, Unit::One),
-    (&["request_throughput"], &["request throughput (req/s)"], Quantity::RequestRate, Unit::PerS),
+    (&["rtfx"], &["rtfx (inverse real-time factor)"], Metric::LevelRtfx, Unit::One),
+    (&["request_throughput"], &["request throughput (req/s)"], Metric::RequestRate, Unit::PerS),
     (
         // Older files have the colon of the printed label in the name.
         &["request_goodput", "request_goodput:"],
         &["request goodput (req/s)"],
-        Quantity::Goodput,
+        Metric::Goodput,
         Unit::PerS,
     ),
-    (&["input_throughput"], &["input token throughput (tok/s)"], Quantity::InputRate, Unit::PerS),
-    (
-        &["output_throughput"],
-        &["output token throughput (tok/s)"],
-        Quantity::OutputRate,
-        Unit::PerS,
-    ),
+    (&["input_throughput"], &["input token throughput (tok/s)"], Metric::InputRate, Unit::PerS),
+    (&["output_throughput"], &["output token throughput (tok/s)"], Metric::OutputRate, Unit::PerS),
     (
         &["total_token_throughput", "total_throughput"],
         &["total token throughput (tok/s)"],
-        Quantity::TotalRate,
+        Metric::TotalRate,
         Unit::PerS,
     ),
     (
         &["max_output_tokens_per_s"],
         &["peak output token throughput (tok/s)"],
-        Quantity::PeakOutputRate,
+        Metric::PeakOutputRate,
         Unit::PerS,
     ),
-    (&["user_throughput"], &["user throughput (tok/s)"], Quantity::UserRate, Unit::PerS),
+    (&["user_throughput"], &["user throughput (tok/s)"], Metric::UserSpeed, Unit::PerS),
     (
         &["max_concurrent_requests"],
         &["peak concurrent requests"],
-        Quantity::PeakInFlight,
+        Metric::PeakInFlight,
         Unit::Count,
     ),
-    (&["concurrency"], &["concurrency"], Quantity::InFlight, Unit::Count),
+    (&["concurrency"], &["concurrency"], Metric::InFlight, Unit::Count),
     (
         &["accept_length", "spec_decode_acceptance_length"],
         &["accept length", "acceptance length"],
-        Quantity::AcceptLength,
+        Metric::AcceptanceLength,
         Unit::Count,
     ),
-    (&["slo_attainment"], &[], Quantity::Attainment, Unit::One),
-    (&[], &["slo attainment (%)"], Quantity::Attainment, Unit::Percent),
-    (&[], &["total energy (j)"], Quantity::Energy, Unit::J),
-    (&[], &["total gpu power (w)"], Quantity::Power, Unit::W),
+    (&["slo_attainment"], &[], Metric::Attainment, Unit::One),
+    (&[], &["slo attainment (%)"], Metric::Attainment, Unit::Percent),
+    (&[], &["total energy (j)"], Metric::Energy, Unit::J),
+    (&[], &["total gpu power (w)"], Metric::Power, Unit::W),
 ];
 
-type Meaning = (Quantity, Statistic, Unit);
+type Meaning = (Metric, Statistic, Unit);
 
 /// The figure of a field, if its name is that of one.
 pub(crate) fn figure(field: &str, value: f64) -> Option<Figure> {
@@ -135,17 +131,17 @@ pub(crate) fn label(label: &str) -> Option<Meaning> {
 /// A statistic of a time. All of these tools use numpy, whose deviation is that of a population.
 fn time(
     (word, name): (&str, &str),
-    names: impl Fn(&'static (&[&str], &[&str], Quantity)) -> &'static [&'static str],
+    names: impl Fn(&'static (&[&str], &[&str], Metric)) -> &'static [&'static str],
 ) -> Option<Meaning> {
     let row = TIMES.iter().find(|row| names(row).contains(&name))?;
     let own = row.0.first().copied().unwrap_or_default();
-    Some((named(&row.2, own), statistic(word, StdKind::Population)?, Unit::Ms))
+    Some((named(row.2, own), statistic(word, StdKind::Population)?, Unit::Ms))
 }
 
-fn whole(is_meant: impl Fn(&&(&[&str], &[&str], Quantity, Unit)) -> bool) -> Option<Meaning> {
+fn whole(is_meant: impl Fn(&&(&[&str], &[&str], Metric, Unit)) -> bool) -> Option<Meaning> {
     let (fields, _, quantity, unit) = WHOLE.iter().find(is_meant)?;
     let own = fields.first().copied().unwrap_or_default();
-    Some((named(quantity, own), Statistic::Value, unit.clone()))
+    Some((named(*quantity, own), Statistic::Value, unit.clone()))
 }
 
 #[cfg(test)]
@@ -155,7 +151,7 @@ mod tests {
     #[test]
     fn names_are_taken_apart() {
         let p99 = figure("p99.9_ttft_ms", 3.0).unwrap();
-        assert_eq!((p99.quantity, p99.statistic), (Quantity::Ttft, Statistic::Percentile(99.9)));
+        assert_eq!((p99.quantity, p99.statistic), (Metric::Ttft, Statistic::Percentile(99.9)));
         assert_eq!(figure("p50_e2el_ms", 3.0).unwrap().statistic, Statistic::Median);
         let std = figure("std_itl_ms", 1.0).unwrap();
         assert_eq!(std.statistic, Statistic::Std(StdKind::Population));

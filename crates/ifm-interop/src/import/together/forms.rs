@@ -8,10 +8,11 @@
 
 use super::{At, Found, folder, remark, rows, take_out};
 use crate::import::TEXT;
+use ifm_core::Metric;
 use ifm_core::Sheet;
 use ifm_core::order::Order as _;
 use ifm_core::sheet::{
-    Definition, Factors, Figure, Quantity, RemarkKind, Row, RowRole, Source, Statistic, Unit, key,
+    Definition, Factors, Figure, RemarkKind, Row, RowRole, Source, Statistic, Unit, key,
 };
 use ifm_core::words::counted;
 use std::collections::BTreeMap;
@@ -132,7 +133,7 @@ struct Form<'s> {
 
 /// A number, and how far it is known.
 struct Mark {
-    of: (Quantity, Statistic),
+    of: (Metric, Statistic),
     value: f64,
     within: f64,
     definition: Definition,
@@ -189,7 +190,7 @@ fn marks(row: &Row) -> Vec<Mark> {
         let (value, factor) = (figure.canonical()?, figure.unit.factor()?);
         let rounding = figure.rounding().unwrap_or_default() * factor;
         Some(Mark {
-            of: (figure.quantity.clone(), figure.statistic),
+            of: (figure.quantity, figure.statistic),
             value,
             within: ROUNDINGS * rounding + SAME_SHARE * value.abs(),
             definition: figure.definition.clone(),
@@ -272,7 +273,7 @@ fn agree(one: &[Mark], other: &[Mark]) -> bool {
         shared.push(&mark.of);
         let both = |share| mark.is_within(share) && same.is_within(share);
         telling += usize::from(both(EXACT_SHARE));
-        is_stamped |= mark.of.0 == Quantity::Duration && both(STAMP_SHARE);
+        is_stamped |= mark.of.0 == Metric::Duration && both(STAMP_SHARE);
     }
     telling >= SHARED_MIN || (is_stamped && shared.len() > BESIDE_STAMP_MIN)
 }

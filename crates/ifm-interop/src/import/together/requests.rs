@@ -2,13 +2,14 @@
 //! figures.
 //!
 //! Both are one measurement: the requests go to the row of their figures. Not here: figures of requests that
-//! have none (`ifm-analysis`).
+//! have none (`ifm-results`).
 
 use super::forms::are_of_one;
 use super::{At, Found, folder, remark, rows, take_out};
+use ifm_core::Metric;
 use ifm_core::Sheet;
 use ifm_core::order::Order as _;
-use ifm_core::sheet::{Quantity, RemarkKind, Row, RowRole, Statistic};
+use ifm_core::sheet::{RemarkKind, Row, RowRole, Statistic};
 use ifm_core::words::counted;
 use std::cmp::Reverse;
 
@@ -24,7 +25,7 @@ pub(super) fn join(sheets: &mut [&mut Sheet]) {
         match (row.figures.is_empty(), row.requests.is_empty()) {
             (true, false) if row.label.is_none() => bare.push((at, by, good(row))),
             (false, true) => {
-                let ok = row.value(&Quantity::RequestsOk, Statistic::Value);
+                let ok = row.value(Metric::RequestsOk, Statistic::Value);
                 figures.extend(ok.map(|ok| (at, by, ok)));
             }
             _ => {}
@@ -89,7 +90,7 @@ mod tests {
     fn requests_beside_their_figures_are_no_second_row() {
         let of = |name: &str, good: f64| {
             let mut row = Row::new(RowRole::Measured, Place::default());
-            let ok = Figure::new(Quantity::RequestsOk, Statistic::Value, good, Unit::Count);
+            let ok = Figure::new(Metric::RequestsOk, Statistic::Value, good, Unit::Count);
             row.figures.push(ok);
             sheet(name, "aiperf", row)
         };
@@ -112,12 +113,11 @@ mod tests {
         // A stage and the summary of the only stage.
         let timed = |name: &str, more: bool| {
             let mut sheet = of(name, 2.0);
-            let times =
-                [Quantity::Ttft, Quantity::Tpot, Quantity::E2e, Quantity::NormalizedLatency];
+            let times = [Metric::Ttft, Metric::Tpot, Metric::E2e, Metric::E2ePerToken];
             let figure = |quantity| Figure::new(quantity, Statistic::Mean, 12.345, Unit::Ms);
             sheet.parts[0].rows[0].figures.extend(times.map(figure));
             if more {
-                let rate = Figure::new(Quantity::RequestRate, Statistic::Value, 2.0, Unit::PerS);
+                let rate = Figure::new(Metric::RequestRate, Statistic::Value, 2.0, Unit::PerS);
                 sheet.parts[0].rows[0].figures.push(rate);
             }
             sheet

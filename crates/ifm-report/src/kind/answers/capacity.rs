@@ -9,14 +9,14 @@ use crate::model::load_words;
 use crate::page::{Block, Cell, Columns, Figure, Head, Remark, Section, Table};
 use crate::shares::share_cell;
 use crate::words;
-use ifm_analysis::answer::UsersState;
-use ifm_analysis::capacity::{Carriers, SHARES, Share, Worth, replicas};
-use ifm_analysis::insight::{Insight, Meant, Tone, Topic};
-use ifm_analysis::level::Load;
-use ifm_analysis::survey::{Fitting, Miss};
 use ifm_chart::{Axis, Cartesian, Chart, Form, Point, Series};
 use ifm_core::Metric;
 use ifm_core::spec::{SloSpec, SloTerm};
+use ifm_metrics::answer::UsersState;
+use ifm_metrics::capacity::{Carriers, SHARES, Share, Worth, replicas};
+use ifm_metrics::level::Load;
+use ifm_results::{Fitting, Miss};
+use ifm_rules::insight::{Insight, Meant, Tone, Topic};
 
 /// Think time between an answer and the next request, in seconds.
 const THINK_S: [f64; 3] = [0.0, 10.0, 60.0];

@@ -6,11 +6,12 @@ use crate::format::{meant, number, percent};
 use crate::model::load;
 use crate::page::{Block, Cell, Columns, Figure, Head, Remark, Section, Table};
 use crate::words;
-use ifm_analysis::insight::{Insight, Meant, Topic};
-use ifm_analysis::level::Load;
-use ifm_analysis::survey::{Fitting, Pooled, Reading, Yield};
 use ifm_chart::{Cartesian, Chart};
-use ifm_core::sheet::{Quantity, Statistic};
+use ifm_core::Metric;
+use ifm_core::sheet::Statistic;
+use ifm_metrics::level::Load;
+use ifm_results::{Fitting, Pooled, Stat, Yield};
+use ifm_rules::insight::{Insight, Meant, Topic};
 
 /// The rule that says that later levels may have been cheaper than new prompts are.
 const SAME_PROMPTS: &str = "same_prompts";
@@ -104,7 +105,7 @@ impl<'q> Answers<'q> {
     fn price_chart(&self, usd: f64) -> Option<Chart> {
         let curves = self.pool.curves_against(&self.names, |cell| {
             let cost = cell.output_yield(Some(usd))?.usd_per_million?;
-            let reading = Reading::new(Quantity::CostPerMillion, Statistic::Value, cost);
+            let reading = Stat::new(Metric::CostPerMillion, Statistic::Value, cost);
             Some((cell.load()?.value(), reading))
         });
         let curves: Vec<_> =

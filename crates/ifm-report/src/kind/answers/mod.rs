@@ -1,7 +1,7 @@
 //! Answers that every kind with levels gives: how many users fit, how many people that is, how
 //! many servers they need, and what the tokens cost.
 //!
-//! Not here: the arithmetic (`survey` of `ifm-analysis`).
+//! Not here: the arithmetic (`results` of `ifm-results`).
 
 mod capacity;
 mod cost;
@@ -11,20 +11,20 @@ use crate::model::load;
 use crate::page::Tile;
 use crate::words;
 use crate::words::value_and_limit;
-use ifm_analysis::answer::UsersState;
-use ifm_analysis::insight::{Question, Tone, Topic};
-use ifm_analysis::level::Load;
-use ifm_analysis::slo::{PRESETS, VerdictState, parse};
-use ifm_analysis::survey::{Fitting, Miss, Pool, Pooled};
 use ifm_core::order::Order as _;
 use ifm_core::spec::{SloSpec, SloTerm};
+use ifm_metrics::answer::UsersState;
+use ifm_metrics::level::Load;
+use ifm_metrics::slo::{PRESETS, VerdictState, parse};
+use ifm_results::{Fitting, Miss, Pool, Pooled};
+use ifm_rules::insight::{Question, Tone, Topic};
 
 /// Curves that are compared with every preset; more are compared with the first target alone.
 const CURVES_MAX: usize = 6;
 /// Rows of a table, at most.
 const ROWS_MAX: usize = 60;
 
-/// The curves of a survey with the targets they are compared with.
+/// The curves of results with the targets they are compared with.
 pub(super) struct Answers<'q> {
     question: &'q Question<'q>,
     pool: &'q Pool<'q>,
@@ -143,7 +143,7 @@ fn is_rate(load: Option<Load>) -> bool {
 }
 
 fn name(fitting: &Fitting) -> String {
-    plain(&ifm_analysis::survey::name_of(&fitting.of))
+    plain(&ifm_results::name_of(&fitting.of))
 }
 
 /// The largest load inside where only the lowest of all is not.

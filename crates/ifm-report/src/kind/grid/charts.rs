@@ -2,14 +2,15 @@
 
 use super::{MEAN, P99, load_title, row_title, workload_title};
 use crate::format::{TimeUnit, meant, plain};
-use ifm_analysis::insight::{Delta, Grid, GridCell, Meant};
-use ifm_analysis::survey::Reading;
 use ifm_chart::{
     Axis, Cartesian, Cell, CellState, Chart, Dash, Form, Heading, HeatScale, Heatmap, Mark, Note,
     Plot, Point, Scale, Series, Tone,
 };
+use ifm_core::Metric;
 use ifm_core::order::Order as _;
-use ifm_core::sheet::{Quantity, Statistic};
+use ifm_core::sheet::Statistic;
+use ifm_results::Stat;
+use ifm_rules::insight::{Delta, Grid, GridCell, Meant};
 
 /// Titles of the two charts of every row.
 pub(super) const TITLES: [&str; 2] = ["End-to-End Latency (Mean)", "End-to-End Latency (P99)"];
@@ -93,7 +94,7 @@ pub(super) fn overview(grid: &Grid) -> Chart {
     }
 }
 
-fn latency(x: f64, reading: &Reading, unit: TimeUnit) -> Point {
+fn latency(x: f64, reading: &Stat, unit: TimeUnit) -> Point {
     let place = |ms: f64| unit.place(ms);
     Point::at(x, place(reading.value))
         .between(reading.low.map(place), reading.high.map(place))
@@ -202,13 +203,13 @@ pub(super) fn dumbbell(grid: &Grid) -> Option<Chart> {
 /// The change of TTFT against the change of ITL: cost of the prompt, or of every token.
 pub(super) fn split(grid: &Grid) -> Option<Chart> {
     let point = |cell: &GridCell| {
-        let change = |quantity: &Quantity| {
-            ifm_analysis::insight::CENTER
+        let change = |quantity: Metric| {
+            ifm_rules::insight::CENTER
                 .iter()
                 .find_map(|statistic| cell.change(quantity, *statistic))
                 .map(|change| change * 100.0)
         };
-        let (x, y) = (change(&Quantity::Ttft)?, change(&Quantity::Itl)?);
+        let (x, y) = (change(Metric::Ttft)?, change(Metric::Itl)?);
         let load = grid.rows.get(cell.row).map(|row| crate::model::load(row.load));
         let text = meant(y / 100.0, Meant::Change);
         Some(Point { label: load, ..Point::at(x, y).told(text) })

@@ -3,8 +3,8 @@
 use super::{charts, row_title, workload_title};
 use crate::format::{ABSENT, plain};
 use crate::page::{Block, Columns, Section};
-use ifm_analysis::insight::{Grid, GridRow};
-use ifm_analysis::level::Load;
+use ifm_metrics::level::Load;
+use ifm_rules::insight::{Grid, GridRow};
 
 /// Workloads that a command is shown for, at most.
 const COMMANDS_MAX: usize = 20;

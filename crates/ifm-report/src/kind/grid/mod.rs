@@ -2,7 +2,7 @@
 //!
 //! One overview, then a pair of charts for every workload and load, mean next to P99, in the order
 //! and under the titles of the published grid that this kind is modeled on. Cells that were not
-//! measured are outlined and listed. Not here: what a condition costs (`ifm-analysis/src/insight/grid`).
+//! measured are outlined and listed. Not here: what a condition costs (`ifm-rules/src/insight/grid`).
 
 mod charts;
 mod missing;
@@ -11,14 +11,14 @@ use super::common::{bounds, nothing, page as frame};
 use super::{Kind, Subject};
 use crate::format::{ABSENT, meant, plain, sentence};
 use crate::page::{Block, Cell, Columns, Figure, Head, Page, Remark, Section, Table, Tile};
-use ifm_analysis::comparison::Verdict;
-use ifm_analysis::insight::{
+use ifm_compare::comparison::Verdict;
+use ifm_core::sheet::{RowRole, Statistic, key};
+use ifm_core::words::counted;
+use ifm_metrics::level::Load;
+use ifm_rules::insight::{
     Bands, Delta, GRID_STATISTICS, Grid, GridCell, GridRow, Insight, Meant, Question, Tone, Topic,
     median_change,
 };
-use ifm_analysis::level::Load;
-use ifm_core::sheet::{RowRole, Statistic, key};
-use ifm_core::words::counted;
 
 const MEAN: Statistic = Statistic::Mean;
 const P99: Statistic = Statistic::Percentile(99.0);
@@ -34,7 +34,7 @@ pub(super) const KIND: Kind = Kind {
 /// Whether a condition has both sides in some cell, or a grid is announced and empty.
 fn fits(subject: &Subject) -> bool {
     let Some(grid) = Grid::of(&subject.question) else { return false };
-    let is_planned = subject.question.survey.of_role(RowRole::Planned).next().is_some();
+    let is_planned = subject.question.results.of_role(RowRole::Planned).next().is_some();
     !grid.deltas(MEAN).is_empty() || (is_planned && grid.missing() == grid.wanted())
 }
 
@@ -80,7 +80,7 @@ fn row_title(row: &GridRow) -> String {
 }
 
 fn page(subject: &Subject) -> Page {
-    let survey = subject.question.survey;
+    let results = subject.question.results;
     let of_sides = || {
         let is_open = subject.question.compare_by.is_none();
         let compare_by = Some(key::RUN.to_owned());
@@ -111,7 +111,7 @@ fn page(subject: &Subject) -> Page {
         ));
     }
     let title = format!("{} against {}", plain(&grid.other), plain(&grid.base));
-    let page = frame(subject, (KIND.word, survey), &of_grid, ("", &title));
+    let page = frame(subject, (KIND.word, results), &of_grid, ("", &title));
     Page {
         conditions,
         banners,
@@ -293,7 +293,7 @@ fn table(grid: &Grid) -> Table {
     let place = |cell: &GridCell| grid.rows.get(cell.row);
     let load = |cell: &GridCell| place(cell).and_then(|place| place.load);
     let repeats =
-        |side: &Option<ifm_analysis::survey::Pooled>| side.as_ref().map_or(0, |of| of.points.len());
+        |side: &Option<ifm_results::Pooled>| side.as_ref().map_or(0, |of| of.points.len());
     let model = |cell: &GridCell| grid.models.get(cell.model).map(|model| plain(model));
     let mut columns = Columns::<GridCell>::default()
         .name("workload", |cell| place(cell).map(workload_title).unwrap_or_default())

@@ -1,14 +1,15 @@
 //! Grids that are full, thin and only announced.
 
-use super::super::testing::Results;
+use super::super::testing::Shown;
 use super::*;
 use crate::ReportModel;
 use crate::page::{Pictures, html, markdown};
 use crate::testing::model;
-use ifm_analysis::insight::GridWorkload;
-use ifm_analysis::testing::{NoisyLoop, noisy_run};
+use ifm_core::Metric;
 use ifm_core::Sheet;
-use ifm_core::sheet::{Factors, Figure, Part, PartKind, Place, Quantity, Row, Source, Unit, key};
+use ifm_core::sheet::{Factors, Figure, Part, PartKind, Place, Row, Source, Unit, key};
+use ifm_metrics::testing::{NoisyLoop, noisy_run};
+use ifm_rules::insight::GridWorkload;
 
 /// Model, users, condition, and mean and P99 in seconds where measured.
 type CellOf<'a> = (&'a str, u32, &'a str, Option<(f64, f64)>);
@@ -23,8 +24,8 @@ fn sheet(cells: &[CellOf]) -> Sheet {
             .with(key::CONCURRENCY, users)
             .with(key::CONDITION, condition);
         if let Some((mean, p99)) = times {
-            row.figures.push(Figure::new(Quantity::E2e, MEAN, *mean, Unit::S));
-            row.figures.push(Figure::new(Quantity::E2e, P99, *p99, Unit::S));
+            row.figures.push(Figure::new(Metric::E2e, MEAN, *mean, Unit::S));
+            row.figures.push(Figure::new(Metric::E2e, P99, *p99, Unit::S));
         }
         row
     };
@@ -43,7 +44,7 @@ fn draw(
     sheets: &[Sheet],
     compare: Option<(&str, &str)>,
 ) -> (&'static str, Page) {
-    Results { runs, sheets, ..Results::default() }.draw(|question| {
+    Shown { runs, sheets, ..Shown::default() }.draw(|question| {
         question.compare_by = compare.map(|(by, _)| by.to_owned());
         question.baseline = compare.map(|(_, baseline)| baseline.to_owned());
     })
@@ -219,8 +220,8 @@ fn what_differs_within_a_cell_is_a_column() {
     for (row, gpu) in sheet.parts[0].rows.iter_mut().zip(["A", "B", "A", "B"]) {
         row.factors.set(key::GPU, gpu);
     }
-    let survey = ifm_analysis::survey::Survey::of_sheets(&[sheet]);
-    let grid = Grid::of(&Question::new(&survey)).expect("a grid");
+    let results = ifm_results::Results::of_sheets(&[sheet]);
+    let grid = Grid::of(&Question::new(&results)).expect("a grid");
     assert_eq!(grid.models, ["m · A", "m · B"]);
     let means = |cell: &GridCell| [true, false].map(|base| Some(cell.reading(base, MEAN)?.value));
     let found: Vec<[Option<f64>; 2]> = grid.cells.iter().map(means).collect();

@@ -3,14 +3,14 @@
 use super::super::common::{LINES_MAX, ends, numbered};
 use super::measure::{measure_unit, unit};
 use crate::format::{TimeUnit, meant, plain};
-use ifm_analysis::insight::Meant;
-use ifm_analysis::matrix::{Configuration, Matrix, Place, Ratio};
 use ifm_chart::{
     Axis, Cartesian, Cell, CellState, Chart, Form, Guide, Heading, HeatScale, Heatmap, Mark, Plot,
     Point, Scale, Series, Tone,
 };
+use ifm_compare::matrix::{Configuration, Matrix, Place, Ratio};
+use ifm_core::Metric;
 use ifm_core::order::Order as _;
-use ifm_core::sheet::Quantity;
+use ifm_rules::insight::Meant;
 
 /// Ratio at which a colour is full.
 const RATIO_FULL: f64 = 1.5;
@@ -28,10 +28,9 @@ pub(super) fn heatmap(matrix: &Matrix) -> Option<Chart> {
 /// where a configuration has none.
 pub(super) fn whole_time(matrix: &Matrix) -> Option<Chart> {
     let base = plain(matrix.thing(matrix.baseline?));
-    let has_time =
-        |of: usize| matrix.row(of).iter().all(|cell| cell.sample(&Quantity::E2e).is_some());
+    let has_time = |of: usize| matrix.row(of).iter().all(|cell| cell.sample(Metric::E2e).is_some());
     let is_of_part = |of: &Configuration| {
-        !matches!(of.measure, Quantity::E2e | Quantity::TotalRate | Quantity::RequestRate)
+        !matches!(of.measure, Metric::E2e | Metric::TotalRate | Metric::RequestRate)
     };
     if !(0..matrix.configurations.len()).all(has_time)
         || !matrix.configurations.iter().any(is_of_part)
@@ -39,14 +38,10 @@ pub(super) fn whole_time(matrix: &Matrix) -> Option<Chart> {
         return None;
     }
     let title = format!("And over the whole time, against {base}?");
-    ratios(matrix, Some(&Quantity::E2e), ("speed-up-whole", title))
+    ratios(matrix, Some(Metric::E2e), ("speed-up-whole", title))
 }
 
-fn ratios(
-    matrix: &Matrix,
-    measure: Option<&Quantity>,
-    (id, title): (&str, String),
-) -> Option<Chart> {
+fn ratios(matrix: &Matrix, measure: Option<Metric>, (id, title): (&str, String)) -> Option<Chart> {
     let baseline = matrix.baseline?;
     let mut things = order(matrix, baseline);
     things.truncate(HEAT_MAX);
@@ -247,7 +242,7 @@ pub(super) fn repeats(
     places: &[Place],
 ) -> Option<(Chart, bool)> {
     let of = matrix.configurations.get(configuration)?;
-    let (name, unit, how) = measure_unit(&of.measure);
+    let (name, unit, how) = measure_unit(of.measure);
     let names: Vec<String> = places.iter().map(|place| plain(matrix.thing(place.thing))).collect();
     // Times have the axis' unit, whatever their size.
     let label = |value: f64| match how {

@@ -5,10 +5,10 @@ pub(super) use super::measure::{measure_unit, unit};
 use super::{NOT_MEASURED, charts, many, of_configuration, ranking};
 use crate::format::{meant, plain};
 use crate::page::{Block, Cell, Figure, Head, Section, Table};
-use ifm_analysis::insight::{Meant, Ranks, Tone};
-use ifm_analysis::matrix::{Contrary, Matrix, Place, Sample};
 use ifm_chart::rounded;
-use ifm_core::sheet::Quantity;
+use ifm_compare::matrix::{Contrary, Matrix, Place, Sample};
+use ifm_core::Metric;
+use ifm_rules::insight::{Meant, Ranks, Tone};
 
 const MS_PER_S: f64 = 1e3;
 /// Decimals of means and deviations.
@@ -23,53 +23,52 @@ const DOTS: &str =
 /// make one of that.
 struct Column {
     head: &'static str,
-    quantity: Quantity,
+    quantity: Metric,
     unit: &'static str,
     scale: f64,
 }
 
 impl Column {
-    const fn rate(head: &'static str, quantity: Quantity) -> Column {
+    const fn rate(head: &'static str, quantity: Metric) -> Column {
         Column { head, quantity, unit: "tok/s", scale: 1.0 }
     }
 }
 
 static COLUMNS: [Column; 4] = [
-    Column { head: "Latency (s)", quantity: Quantity::E2e, unit: "s", scale: MS_PER_S },
-    Column::rate("Output Throughput (tok/s)", Quantity::OutputRate),
-    Column::rate("Overall Throughput (tok/s)", Quantity::TotalRate),
-    Column::rate("Input Throughput (tok/s)", Quantity::InputRate),
+    Column { head: "Latency (s)", quantity: Metric::E2e, unit: "s", scale: MS_PER_S },
+    Column::rate("Output Throughput (tok/s)", Metric::OutputRate),
+    Column::rate("Overall Throughput (tok/s)", Metric::TotalRate),
+    Column::rate("Input Throughput (tok/s)", Metric::InputRate),
 ];
 /// What is shown where any model has it.
 static OF_MEDIA: [Column; 6] = [
     Column {
         head: "Image Throughput (images/s)",
-        quantity: Quantity::ImageRate,
+        quantity: Metric::ImageRate,
         unit: "images/s",
         scale: 1.0,
     },
     Column {
         head: "Pixel Throughput (megapixels/s)",
-        quantity: Quantity::PixelRate,
+        quantity: Metric::PixelRate,
         unit: "megapixels/s",
         scale: 1e6,
     },
     Column {
         head: "RTFx of the Level (audio s/s)",
-        quantity: Quantity::AudioRate,
+        quantity: Metric::LevelRtfx,
         unit: "audio s/s",
         scale: 1.0,
     },
-    Column { head: "RTFx of a Request", quantity: Quantity::Rtfx, unit: "", scale: 1.0 },
-    Column { head: "TTFA (ms)", quantity: Quantity::Ttfa, unit: "ms", scale: 1.0 },
-    Column { head: "RTF", quantity: Quantity::Rtf, unit: "", scale: 1.0 },
+    Column { head: "RTFx of a Request", quantity: Metric::Rtfx, unit: "", scale: 1.0 },
+    Column { head: "TTFA (ms)", quantity: Metric::Ttfa, unit: "ms", scale: 1.0 },
+    Column { head: "RTF", quantity: Metric::Rtf, unit: "", scale: 1.0 },
 ];
 
 /// The columns of a matrix.
 fn columns(matrix: &Matrix) -> Vec<&'static Column> {
     let has = |column: &&Column| {
-        let central =
-            |point: &&ifm_analysis::survey::Point| point.central(&column.quantity).is_some();
+        let central = |point: &&ifm_results::Point| point.central(column.quantity).is_some();
         matrix.cells.iter().any(|cell| cell.points.iter().any(&central))
     };
     COLUMNS.iter().chain(OF_MEDIA.iter().filter(has)).collect()
@@ -77,7 +76,7 @@ fn columns(matrix: &Matrix) -> Vec<&'static Column> {
 
 /// The sections of all configurations.
 pub(super) fn sections(subject: &Subject, matrix: &Matrix) -> Vec<Section> {
-    let ids = matrix.repeat_ids(subject.question.survey);
+    let ids = matrix.repeat_ids(subject.question.results);
     let mut sections = Vec::new();
     for (index, configuration) in matrix.configurations.iter().enumerate() {
         let name = configuration.name();
@@ -105,7 +104,7 @@ pub(super) fn sections(subject: &Subject, matrix: &Matrix) -> Vec<Section> {
     sections
 }
 
-fn ending(configuration: &ifm_analysis::matrix::Configuration) -> String {
+fn ending(configuration: &ifm_compare::matrix::Configuration) -> String {
     match &configuration.ending {
         Some(ending) => format!(". In the document their names end in {}", plain(ending)),
         None => String::new(),
@@ -142,7 +141,7 @@ fn summary(matrix: &Matrix, index: usize, places: &[Place], ranks: Ranks) -> Tab
             Cell::number(Some(runs as f64), |runs| runs.to_string()),
         ];
         for column in &columns {
-            row.push(spread(cell.written(&column.quantity).as_ref(), column, ""));
+            row.push(spread(cell.written(column.quantity).as_ref(), column, ""));
         }
         if base.is_some() {
             let contrary = contraries.iter().find(|contrary| contrary.thing == place.thing);
@@ -168,7 +167,7 @@ fn summary(matrix: &Matrix, index: usize, places: &[Place], ranks: Ranks) -> Tab
 fn caption(matrix: &Matrix, index: usize, ranks: Ranks) -> String {
     let of = matrix.configurations.get(index);
     let by = of.map(|of| {
-        let name = measure_unit(&of.measure).0.to_lowercase();
+        let name = measure_unit(of.measure).0.to_lowercase();
         format!("{name}{}", ranking::reason(of))
     });
     let by = by.unwrap_or_default();
@@ -191,7 +190,7 @@ fn ratio(matrix: &Matrix, thing: usize, index: usize, contrary: Option<&Contrary
     let cell = Cell { value: Some(ratio.value), ..Cell::text(meant(ratio.value, Meant::Times)) };
     let cell = match contrary.and_then(|contrary| contrary.others.first()) {
         Some((measure, other)) => {
-            let name = measure_unit(measure).0.to_lowercase();
+            let name = measure_unit(*measure).0.to_lowercase();
             cell.noted(format!("{} by {name}", meant(other.value, Meant::Times)))
         }
         None => cell,
@@ -223,7 +222,7 @@ fn details(matrix: &Matrix, index: usize, ids: &[Vec<String>]) -> Table {
             let run = if is_renamed { run.noted("label used twice") } else { run };
             let mut row = vec![Cell { is_head: number == 0, ..Cell::text(model) }, run];
             for column in &columns {
-                let value = point.central(&column.quantity).map(|found| found.value / column.scale);
+                let value = point.central(column.quantity).map(|found| found.value / column.scale);
                 row.push(match value {
                     Some(_) => Cell::number(value, |value| rounded(value, PLACES)),
                     None => Cell::text(NOT_MEASURED),
@@ -234,7 +233,7 @@ fn details(matrix: &Matrix, index: usize, ids: &[Vec<String>]) -> Table {
         let mut row = vec![Cell::text(""), Cell::text("Statistics")];
         for column in &columns {
             let unit = format!(" {}", column.unit);
-            row.push(spread(cell.written(&column.quantity).as_ref(), column, &unit));
+            row.push(spread(cell.written(column.quantity).as_ref(), column, &unit));
         }
         rows.push(row);
     }

@@ -1,7 +1,7 @@
 //! A matrix of batches: what is fastest where, how sure that is, and every repeat.
 //!
 //! The headings follow common static-batch reports, so that their readers find their way. Not
-//! here: tests and ranks, which `ifm_analysis::matrix` makes.
+//! here: tests and ranks, which `ifm_compare::matrix` makes.
 
 mod charts;
 mod configuration;
@@ -14,11 +14,12 @@ use super::common::{REMARKS_MAX, about, sources, trust};
 use super::{Kind, Subject};
 use crate::format::{count, meant, plain};
 use crate::page::{Block, Page, Remark, Section};
-use ifm_analysis::comparison::Doubt;
-use ifm_analysis::insight::{Insight, Meant, Topic};
-use ifm_analysis::matrix::{Matrix, Ratio};
+use ifm_compare::comparison::Doubt;
+use ifm_compare::matrix::{Matrix, Ratio};
+use ifm_core::Metric;
 use ifm_core::order::Order as _;
-use ifm_core::sheet::{PartKind, Quantity};
+use ifm_core::sheet::PartKind;
+use ifm_rules::insight::{Insight, Meant, Topic};
 
 /// Shown for a missing measurement.
 const NOT_MEASURED: &str = "n/a";
@@ -36,7 +37,7 @@ pub(super) const KIND: Kind = Kind {
 fn matrix<'a>(subject: &Subject<'a>) -> Option<Matrix<'a>> {
     let question = &subject.question;
     let baseline = question.baseline.as_deref();
-    let matrix = Matrix::of(question.survey, question.compare_by.as_deref(), baseline)?;
+    let matrix = Matrix::of(question.results, question.compare_by.as_deref(), baseline)?;
     let matrix = matrix.resting_on(question.evidence);
     Some(matrix.ranked_by(question.ranks.by))
 }
@@ -51,7 +52,7 @@ pub(super) fn fits(subject: &Subject) -> bool {
 
 fn page(subject: &Subject) -> Page {
     let title = subject.title.unwrap_or("Performance Benchmark Results");
-    let from = sources(subject.question.survey).join(", ");
+    let from = sources(subject.question.results).join(", ");
     let page = Page {
         kind: KIND.word,
         title: plain(title),
@@ -131,7 +132,7 @@ fn banners(matrix: &Matrix) -> Vec<String> {
                 .to_owned(),
         );
     }
-    banners.extend(matrix.rank_by.and_then(|by| not_measured(matrix, &by.quantity())));
+    banners.extend(matrix.rank_by.and_then(|by| not_measured(matrix, by.quantity())));
     banners
 }
 
@@ -145,9 +146,9 @@ fn is_testable(matrix: &Matrix) -> bool {
 }
 
 /// The number of configurations in which the measure that the user ranks by was not measured.
-fn not_measured(matrix: &Matrix, measure: &Quantity) -> Option<String> {
+fn not_measured(matrix: &Matrix, measure: Metric) -> Option<String> {
     let all = matrix.configurations.len();
-    let other = matrix.configurations.iter().filter(|of| of.measure != *measure).count();
+    let other = matrix.configurations.iter().filter(|of| of.measure != measure).count();
     let name = configuration::measure_unit(measure).0.to_lowercase();
     (other > 0).then(|| {
         format!(
@@ -158,7 +159,7 @@ fn not_measured(matrix: &Matrix, measure: &Quantity) -> Option<String> {
 }
 
 fn method(matrix: &Matrix) -> Section {
-    let is_cost = matrix.configurations.iter().any(|of| of.measure == Quantity::E2e);
+    let is_cost = matrix.configurations.iter().any(|of| of.measure == Metric::E2e);
     let mut points = vec![
         "Mean ± standard deviation (n − 1) over the repeats; n/a: not measured. Where the mean \
          that a document states agrees with its runs to the printed digits, the tables show the \

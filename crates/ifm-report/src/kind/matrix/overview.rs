@@ -4,8 +4,8 @@ use super::super::Subject;
 use super::{NOT_MEASURED, charts, configuration, many, range, ranking};
 use crate::format::{count, meant, plain};
 use crate::page::{Block, Cell, Columns, Figure, Head, Section, Table};
-use ifm_analysis::insight::{Insight, Meant, Tone};
-use ifm_analysis::matrix::{Matrix, Over, Overall};
+use ifm_compare::matrix::{Matrix, Over, Overall};
+use ifm_rules::insight::{Insight, Meant, Tone};
 
 const WHOLE_TIME: &str = "The baseline's end-to-end latency over that of each: the wait for a \
                           whole batch, prompt processing included, regardless of the ranking \
@@ -55,7 +55,7 @@ fn colours(matrix: &Matrix) -> String {
 fn measures(matrix: &Matrix) -> Vec<String> {
     let mut groups: Vec<(String, Vec<String>)> = Vec::new();
     for of in &matrix.configurations {
-        let name = configuration::measure_unit(&of.measure).0;
+        let name = configuration::measure_unit(of.measure).0;
         let by = format!("{name}{}", ranking::reason(of));
         match groups.iter_mut().find(|(known, _)| *known == by) {
             Some((_, names)) => names.push(plain(&of.name())),

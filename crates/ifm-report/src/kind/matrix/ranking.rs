@@ -4,9 +4,9 @@ use super::measure::measure_unit;
 use crate::comparison::words::reason_of_pair;
 use crate::format::{meant, plain};
 use crate::page::{Block, Section};
-use ifm_analysis::comparison::{Measure, Metric};
-use ifm_analysis::insight::{Meant, Ranks};
-use ifm_analysis::matrix::{Configuration, Matrix, Place, Why};
+use ifm_compare::comparison::{Measure, Metric};
+use ifm_compare::matrix::{Configuration, Matrix, Place, Why};
+use ifm_rules::insight::{Meant, Ranks};
 
 /// What the first place is marked with. The others have numbers: what comes next may well be the
 /// last.
@@ -23,7 +23,7 @@ pub(super) fn sections(matrix: &Matrix, ranks: Ranks) -> Vec<Section> {
     let all = &matrix.configurations;
     let first = all.first().map(|of| &of.measure);
     let by = match (first, all.iter().all(|of| Some(&of.measure) == first)) {
-        (Some(measure), true) => format!(" (by {})", measure_unit(measure).0),
+        (Some(measure), true) => format!(" (by {})", measure_unit(*measure).0),
         _ => String::new(),
     };
     let heading = format!("Performance Ranking{by}");
@@ -36,7 +36,7 @@ pub(super) fn sections(matrix: &Matrix, ranks: Ranks) -> Vec<Section> {
     let mut sections = vec![Section::new(heading, vec![Block::Prose(note)])];
     for (index, configuration) in all.iter().enumerate() {
         let places = matrix.ranking(index);
-        let (name, _, how) = measure_unit(&configuration.measure);
+        let (name, _, how) = measure_unit(configuration.measure);
         let mut blocks = Vec::new();
         if by.is_empty() || configuration.why != Why::Output {
             blocks.push(Block::Prose(format!("By {name}{}.", reason(configuration))));

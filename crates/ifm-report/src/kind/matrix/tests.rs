@@ -1,11 +1,12 @@
 //! The page of a matrix, from made-up batches and from runs.
 
 use super::super::KINDS;
-use super::super::testing::{self, Results};
+use super::super::testing::{self, Shown};
 use crate::page::{Page, Pictures, markdown};
-use ifm_analysis::survey::{Point, Reading, Survey};
-use ifm_analysis::testing::{closed_loop, run};
-use ifm_core::sheet::{Factors, PartKind, Quantity, Statistic, key};
+use ifm_core::Metric;
+use ifm_core::sheet::{Factors, PartKind, Statistic, key};
+use ifm_metrics::testing::{closed_loop, run};
+use ifm_results::{Point, Results, Stat};
 
 /// Repeats of a batch: model, size with lengths, output rates. The second label occurs twice.
 fn repeats(model: &str, (size, input, output): (u32, u32, u32), rates: &[f64]) -> Vec<Point> {
@@ -17,23 +18,23 @@ fn repeats(model: &str, (size, input, output): (u32, u32, u32), rates: &[f64]) -
             .with(key::OUTPUT_TOKENS, output);
         let all = rate * f64::from(input + output) / f64::from(output);
         let e2e_ms = f64::from(size * output) / rate * 1e3;
-        let readings = vec![
-            Reading::new(Quantity::OutputRate, Statistic::Value, *rate),
-            Reading::new(Quantity::TotalRate, Statistic::Value, all),
-            Reading::new(Quantity::E2e, Statistic::Value, e2e_ms),
+        let stats = vec![
+            Stat::new(Metric::OutputRate, Statistic::Value, *rate),
+            Stat::new(Metric::TotalRate, Statistic::Value, all),
+            Stat::new(Metric::E2e, Statistic::Value, e2e_ms),
         ];
         // As in common reports: the second label occurs twice.
         let label = Some(format!("{model}_run{}", index.max(1)));
-        Point { label, ..ifm_analysis::testing::point(PartKind::StaticBatch, setting, readings) }
+        Point { label, ..ifm_results::testing::point(PartKind::StaticBatch, setting, stats) }
     };
     rates.iter().enumerate().map(point).collect()
 }
 
-fn survey(points: Vec<Point>) -> Survey {
-    testing::survey("result.jsonl", points)
+fn results(points: Vec<Point>) -> Results {
+    testing::results("result.jsonl", points)
 }
 
-fn small() -> Survey {
+fn small() -> Results {
     let (alone, long, many) = ((1, 128, 64), (1, 2048, 32), (64, 256, 128));
     let mut points = repeats("original_chat", alone, &[138.0, 132.9, 137.3]);
     points.extend(repeats("w8a8_chat", alone, &[201.4, 192.2, 196.0]));
@@ -44,26 +45,26 @@ fn small() -> Survey {
     points.extend(repeats("original_many", many, &[6293.2, 6288.1, 6332.5]));
     points.extend(repeats("w8a8_many", many, &[7551.9, 7604.5, 7511.3]));
     points.extend(repeats("w8a16_many", many, &[5233.5, 5242.7, 5240.7]));
-    survey(points)
+    results(points)
 }
 
-fn draw(survey: &Survey, kind: Option<&'static str>) -> (&'static str, Page) {
-    Results { points: survey.clone(), kind, ..Results::default() }.draw(|_| {})
+fn draw(results: &Results, kind: Option<&'static str>) -> (&'static str, Page) {
+    Shown { points: results.clone(), kind, ..Shown::default() }.draw(|_| {})
 }
 
-fn page(survey: &Survey) -> Page {
-    draw(survey, Some("matrix")).1
+fn page(results: &Results) -> Page {
+    draw(results, Some("matrix")).1
 }
 
-fn recognised(survey: &Survey) -> Option<&'static str> {
-    Some(draw(survey, None).0)
+fn recognised(results: &Results) -> Option<&'static str> {
+    Some(draw(results, None).0)
 }
 
 #[test]
 fn the_page_of_a_matrix() {
-    let survey = small();
-    assert_eq!(recognised(&survey), Some("matrix"));
-    let page = page(&survey);
+    let results = small();
+    assert_eq!(recognised(&results), Some("matrix"));
+    let page = page(&results);
     insta::assert_snapshot!(markdown(&page, Pictures::None));
     crate::page::agreement_tests::check(&page);
 }
@@ -71,7 +72,7 @@ fn the_page_of_a_matrix() {
 /// Three builds of a model, three times each, at two loads of fixed lengths.
 #[test]
 fn runs_with_tags_are_a_matrix() {
-    let mut survey = Survey::default();
+    let mut results = Results::default();
     for (quant, gap_ms) in [("original", 10.0), ("int8", 8.0), ("int4", 5.0)] {
         for repeat in 0..3u32 {
             let pace = (50.0 + f64::from(repeat), gap_ms, 20);
@@ -80,11 +81,11 @@ fn runs_with_tags_are_a_matrix() {
             let mut run = run(&[1, 4], requests);
             run.manifest.tags.insert("quant".to_owned(), quant.to_owned());
             run.manifest.run_id = format!("{quant}-{repeat}");
-            survey.extend(Survey::of_run(&run.manifest, &ifm_analysis::summarize(&run)));
+            results.extend(Results::of_run(&run.manifest, &ifm_metrics::summarize(&run)));
         }
     }
-    assert_eq!(recognised(&survey), Some("matrix"));
-    let text = markdown(&page(&survey), Pictures::None);
+    assert_eq!(recognised(&results), Some("matrix"));
+    let text = markdown(&page(&results), Pictures::None);
     for expect in [
         "## Configuration: users=1, input\\_len=100, output\\_len=20",
         "baseline original",
@@ -99,15 +100,15 @@ fn runs_with_tags_are_a_matrix() {
 fn what_is_missing_is_not_zero() {
     let mut points = repeats("original", (1, 8, 8), &[10.0]);
     points.extend(repeats("نموذج-a-very-long-name-that-goes-on-and-on", (2, 8, 8), &[20.0]));
-    let survey = survey(points);
-    let text = markdown(&page(&survey), Pictures::None);
+    let results = results(points);
+    let text = markdown(&page(&results), Pictures::None);
     assert!(text.contains("2 cells are missing") && text.contains("n/a"), "{text}");
     assert!(text.contains("One number of everything") && !text.contains("| 0.00"), "{text}");
 }
 
 #[test]
 fn without_a_batch_the_page_says_so() {
-    let empty = Survey::default();
+    let empty = Results::default();
     assert_eq!(recognised(&empty), Some("sweep"));
     let page = page(&empty);
     assert!(page.sections.is_empty() && page.banners.len() == 1);
@@ -125,7 +126,7 @@ fn fifty_models_are_a_page() {
             points.extend(repeats(&name, (size, 64, 64), &[rate, rate + 0.1, rate - 0.1]));
         }
     }
-    let page = page(&survey(points));
+    let page = page(&results(points));
     let text = markdown(&page, Pictures::None);
     assert!(text.contains("model-49 is the fastest"), "{text}");
     // 49 lines are split into charts of six.
@@ -145,7 +146,7 @@ fn labelled(model: &str, asked: (u32, u32, u32), rates: &[f64]) -> Vec<Point> {
 }
 
 /// Two batches of three models; in the second batch those that are named have a label twice.
-fn doubled(of: &[&str], second: [[f64; 3]; 3]) -> Survey {
+fn doubled(of: &[&str], second: [[f64; 3]; 3]) -> Results {
     let mut points = Vec::new();
     let names = ["original", "fast", "slow"];
     let first = [[100.0, 100.5, 101.0], [150.0, 150.5, 151.0], [120.0, 120.5, 121.0]];
@@ -156,7 +157,7 @@ fn doubled(of: &[&str], second: [[f64; 3]; 3]) -> Survey {
         let make = if of.contains(name) { repeats } else { labelled };
         points.extend(make(name, (8, 128, 64), rates));
     }
-    survey(points)
+    results(points)
 }
 
 #[test]
@@ -198,7 +199,7 @@ fn all_that_lead_are_named() {
     let page_with = |blue: &[f64]| {
         let mut points = points.clone();
         points.extend(labelled("blue", (1, 128, 64), blue));
-        page(&survey(points))
+        page(&results(points))
     };
     let equal = page_with(&[150.0, 150.6, 151.0]);
     assert_eq!(equal.tiles[0].who.as_deref(), Some("blue, red"));
@@ -228,7 +229,7 @@ fn lines_join_batches_of_the_same_lengths_alone() {
             points.extend(labelled("original", asked, &[100.0, 100.5, 101.0]));
             points.extend(labelled("fast", asked, &[150.0, 150.5, 151.0]));
         }
-        let page = page(&survey(points));
+        let page = page(&results(points));
         page.charts().iter().filter(|chart| chart.id.starts_with("speed-up-size")).count()
     };
     assert_eq!(drawn((8, 128, 64)), 1);
@@ -238,27 +239,27 @@ fn lines_join_batches_of_the_same_lengths_alone() {
 /// The rate of the tokens says 1.45 times as fast, the whole time of a batch 0.8 times.
 #[test]
 fn the_whole_time_of_a_batch_has_a_picture_of_its_own() {
-    let mut survey = small();
-    let cells = |survey: &Survey, id: &str| {
-        let charts = page(survey);
+    let mut results = small();
+    let cells = |results: &Results, id: &str| {
+        let charts = page(results);
         let charts = charts.charts();
         let chart = charts.into_iter().find(|chart| chart.id == id)?.clone();
         let ifm_chart::Plot::Heatmap(map) = chart.plot else { panic!("{id} is not a heat map") };
         Some(map.cells)
     };
-    assert!(cells(&survey, "speed-up").is_some());
+    assert!(cells(&results, "speed-up").is_some());
     let slow =
         |point: &&mut Point| point.label.as_deref().is_some_and(|l| l.starts_with("w8a8_chat"));
-    for point in survey.points.iter_mut().filter(slow) {
-        let e2e = point.readings.iter_mut().find(|reading| reading.quantity == Quantity::E2e);
+    for point in results.points.iter_mut().filter(slow) {
+        let e2e = point.stats.iter_mut().find(|reading| reading.metric == Metric::E2e);
         e2e.expect("timed").value = 64.0 / 135.0 * 1e3 / 0.8;
     }
-    let whole = cells(&survey, "speed-up-whole").expect("drawn");
+    let whole = cells(&results, "speed-up-whole").expect("drawn");
     let value =
         |cell: &&ifm_chart::Cell| cell.value.is_some_and(|value| (value - 0.794).abs() < 0.005);
     assert_eq!(whole.iter().filter(value).count(), 1, "{whole:?}");
-    for point in &mut survey.points {
-        point.readings.retain(|reading| reading.quantity != Quantity::E2e);
+    for point in &mut results.points {
+        point.stats.retain(|reading| reading.metric != Metric::E2e);
     }
-    assert!(cells(&survey, "speed-up-whole").is_none(), "it was not timed");
+    assert!(cells(&results, "speed-up-whole").is_none(), "it was not timed");
 }

@@ -7,9 +7,9 @@
 use super::{configuration, many, range};
 use crate::format::{count, meant, percent, plain};
 use crate::page::Tile;
-use ifm_analysis::insight::{Bands, Meant, Tone};
-use ifm_analysis::matrix::{Cell, Leader, Matrix, Over, Overall, Ratio};
-use ifm_core::sheet::Quantity;
+use ifm_compare::matrix::{Cell, Leader, Matrix, Over, Overall, Ratio};
+use ifm_core::Metric;
+use ifm_rules::insight::{Bands, Meant, Tone};
 
 /// Who leads, how far, and over which configurations.
 struct Lead {
@@ -214,7 +214,7 @@ fn agreement(matrix: &Matrix) -> Option<Tile> {
         "spread by less than {limit} of their mean in output and overall throughput; the widest \
          {} ({} of {}, {place})",
         percent(*cv),
-        configuration::measure_unit(measure).0.to_lowercase(),
+        configuration::measure_unit(*measure).0.to_lowercase(),
         plain(matrix.thing(cell.thing))
     );
     if doubtful > 0 {
@@ -227,10 +227,10 @@ fn agreement(matrix: &Matrix) -> Option<Tile> {
 }
 
 /// The widest spread of the repeats of a cell, over what it is ranked by and both throughputs.
-fn widest<'m, 'a>(matrix: &Matrix, cell: &'m Cell<'a>) -> Option<(f64, Quantity, &'m Cell<'a>)> {
+fn widest<'m, 'a>(matrix: &Matrix, cell: &'m Cell<'a>) -> Option<(f64, Metric, &'m Cell<'a>)> {
     let ranked = &matrix.configurations.get(cell.configuration)?.measure;
-    [ranked.clone(), Quantity::OutputRate, Quantity::TotalRate]
+    [*ranked, Metric::OutputRate, Metric::TotalRate]
         .into_iter()
-        .filter_map(|measure| Some((cell.sample(&measure)?.cv()?, measure, cell)))
+        .filter_map(|measure| Some((cell.sample(measure)?.cv()?, measure, cell)))
         .max_by(|a, b| a.0.total_cmp(&b.0))
 }

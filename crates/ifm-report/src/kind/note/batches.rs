@@ -5,13 +5,14 @@
 use super::super::Subject;
 use crate::format::{ABSENT, count, number, plain, with_spread};
 use crate::page::{Block, Cell, Column, Columns, Head, Section};
-use ifm_analysis::stat::welch::Moments;
-use ifm_analysis::survey::Pooled;
-use ifm_core::sheet::{PartKind, Quantity, Statistic, key};
+use ifm_core::Metric;
+use ifm_core::sheet::{PartKind, Statistic, key};
+use ifm_metrics::stat::welch::Moments;
+use ifm_results::Pooled;
 
 /// The chapter; none without a static batch.
 pub(super) fn section(subject: &Subject) -> Option<Section> {
-    let cells = subject.question.survey.pool(PartKind::StaticBatch).cells;
+    let cells = subject.question.results.pool(PartKind::StaticBatch).cells;
     if cells.is_empty() {
         return None;
     }
@@ -21,9 +22,9 @@ pub(super) fn section(subject: &Subject) -> Option<Section> {
             Cell::text(value.unwrap_or_else(|| ABSENT.to_owned()))
         })
     };
-    let numbers = |head: &str, quantity: Quantity, statistic: Statistic| {
+    let numbers = |head: &str, quantity: Metric, statistic: Statistic| {
         Column::new(Head::number(head), move |cell: &Pooled| {
-            Cell::text(spread(cell, &quantity, statistic))
+            Cell::text(spread(cell, quantity, statistic))
         })
     };
     let value = Statistic::Value;
@@ -34,12 +35,12 @@ pub(super) fn section(subject: &Subject) -> Option<Section> {
         .push(factor("Output", key::OUTPUT_TOKENS))
         .push(factor("Depth", key::DEPTH_TOKENS))
         .cell(Head::number("Repeats"), |cell| Cell::text(count(cell.points.len() as u64)))
-        .push(numbers("Duration, ms", Quantity::Duration, value))
-        .push(numbers("Prefill, tok/s", Quantity::PrefillRate, value))
-        .push(numbers("Decode, tok/s", Quantity::DecodeRate, value))
-        .push(numbers("Total, tok/s", Quantity::TotalRate, value))
-        .push(numbers("ITL P50, ms", Quantity::Itl, Statistic::Median))
-        .push(numbers("Of roofline", Quantity::Other("share of the roofline".to_owned()), value));
+        .push(numbers("Duration, ms", Metric::Duration, value))
+        .push(numbers("Prefill, tok/s", Metric::PrefillRate, value))
+        .push(numbers("Decode, tok/s", Metric::DecodeRate, value))
+        .push(numbers("Total, tok/s", Metric::TotalRate, value))
+        .push(numbers("ITL P50, ms", Metric::Itl, Statistic::Median))
+        .push(numbers("Of roofline", Metric::other("share of the roofline"), value));
     let caption = "Mean ± standard deviation over the repeats (n − 1). Prefill: prompt tokens over the \
                    time to the last first token; decode: tokens of the steps behind it.";
     let mut table = columns.table(caption, cells.iter());
@@ -48,7 +49,7 @@ pub(super) fn section(subject: &Subject) -> Option<Section> {
 }
 
 /// Mean and deviation of the repeats.
-fn spread(cell: &Pooled, quantity: &Quantity, statistic: Statistic) -> String {
+fn spread(cell: &Pooled, quantity: Metric, statistic: Statistic) -> String {
     match Moments::of(&cell.values(quantity, statistic)) {
         None => ABSENT.to_owned(),
         Some(moments) => match moments.std() {

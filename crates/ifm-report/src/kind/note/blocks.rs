@@ -4,8 +4,9 @@
 //! attention-gym prints with Python's tabulate ("grid"), and of `vllm bench serve` 0.10.
 
 use crate::vllm::{line, rule};
-use ifm_analysis::survey::{KernelMask, KernelTime, Point};
-use ifm_core::sheet::{Quantity, Statistic, StdKind, key};
+use ifm_core::Metric;
+use ifm_core::sheet::{Statistic, StdKind, key};
+use ifm_results::{KernelMask, KernelTime, Point};
 
 const GIB: f64 = (1u64 << 30) as f64;
 const MIB: f64 = (1u64 << 20) as f64;
@@ -77,7 +78,7 @@ pub(super) fn llama_bench(points: &[&Point], build: Option<&str>) -> String {
 
 fn engine_cell(point: &Point, column: &str) -> String {
     let factor = |name: &str| point.factor(name).unwrap_or_default();
-    let value = |quantity: &Quantity| Some(point.central(quantity)?.value);
+    let value = |quantity: Metric| Some(point.central(quantity)?.value);
     let scaled =
         |value: Option<f64>, (large, large_name): (f64, &str), (small, name): (f64, &str)| {
             value.map_or_else(String::new, |value| match value >= large {
@@ -88,10 +89,10 @@ fn engine_cell(point: &Point, column: &str) -> String {
     match column {
         "model" => factor("model"),
         "size" => {
-            let size = value(&Quantity::Other("model_size".to_owned()));
+            let size = value(Metric::other("model_size"));
             scaled(size, (GIB, "GiB"), (MIB, "MiB"))
         }
-        "params" => scaled(value(&Quantity::Parameters), (BILLION, "B"), (MILLION, "M")),
+        "params" => scaled(value(Metric::Parameters), (BILLION, "B"), (MILLION, "M")),
         "backend" => factor("backends"),
         "ngl" => factor("n_gpu_layers"),
         "fa" => factor("flash_attn"),
@@ -112,15 +113,13 @@ fn engine_cell(point: &Point, column: &str) -> String {
 }
 
 /// The rate of an engine row with its deviation.
-pub(super) fn speed(point: &Point) -> Option<(Quantity, f64, Option<f64>)> {
+pub(super) fn speed(point: &Point) -> Option<(Metric, f64, Option<f64>)> {
     let kinds = [StdKind::Sample, StdKind::Population, StdKind::Unknown];
-    [Quantity::PrefillRate, Quantity::DecodeRate, Quantity::TotalRate].into_iter().find_map(
-        |quantity| {
-            let mean = point.central(&quantity)?.value;
-            let std = kinds.iter().find_map(|kind| point.value(&quantity, Statistic::Std(*kind)));
-            Some((quantity, mean, std))
-        },
-    )
+    [Metric::PrefillRate, Metric::DecodeRate, Metric::TotalRate].into_iter().find_map(|quantity| {
+        let mean = point.central(quantity)?.value;
+        let std = kinds.iter().find_map(|kind| point.value(quantity, Statistic::Std(*kind)));
+        Some((quantity, mean, std))
+    })
 }
 
 /// What attention-gym prints for a mask: its name in a box, the check, the times, the blocks.
@@ -229,33 +228,33 @@ fn aligned(cells: &[String]) -> Vec<String> {
 
 /// vLLM's block of a level, with the lines whose numbers are known.
 pub(super) fn vllm(point: &Point) -> String {
-    let value = |quantity: Quantity| Some(point.reading(&quantity, Statistic::Value)?.value);
+    let value = |quantity: Metric| Some(point.reading(quantity, Statistic::Value)?.value);
     let mut out = String::new();
     rule(&mut out, " Serving Benchmark Result ", '=');
     let users = point.load.and_then(|load| match load {
-        ifm_analysis::level::Load::Users(users) => Some(f64::from(users)),
-        ifm_analysis::level::Load::ReqPerS(_) => None,
+        ifm_metrics::level::Load::Users(users) => Some(f64::from(users)),
+        ifm_metrics::level::Load::ReqPerS(_) => None,
     });
-    let peak = value(Quantity::PeakOutputRate);
+    let peak = value(Metric::PeakOutputRate);
     // Versions with a peak write "token" small.
     let total = match peak {
         Some(_) => "Total token throughput (tok/s):",
         None => "Total Token throughput (tok/s):",
     };
     let rows = [
-        ("Successful requests:", value(Quantity::RequestsOk), 0),
-        ("Failed requests:", value(Quantity::RequestsFailed), 0),
+        ("Successful requests:", value(Metric::RequestsOk), 0),
+        ("Failed requests:", value(Metric::RequestsFailed), 0),
         ("Maximum request concurrency:", users, 0),
-        ("Benchmark duration (s):", value(Quantity::Duration).map(|ms| ms / 1e3), 2),
-        ("Total input tokens:", value(Quantity::InputTokens), 0),
-        ("Total generated tokens:", value(Quantity::OutputTokens), 0),
-        ("Request throughput (req/s):", value(Quantity::RequestRate), 2),
-        ("Request goodput (req/s):", value(Quantity::Goodput), 2),
-        ("Output token throughput (tok/s):", value(Quantity::OutputRate), 2),
+        ("Benchmark duration (s):", value(Metric::Duration).map(|ms| ms / 1e3), 2),
+        ("Total input tokens:", value(Metric::InputTokens), 0),
+        ("Total generated tokens:", value(Metric::OutputTokens), 0),
+        ("Request throughput (req/s):", value(Metric::RequestRate), 2),
+        ("Request goodput (req/s):", value(Metric::Goodput), 2),
+        ("Output token throughput (tok/s):", value(Metric::OutputRate), 2),
         ("Peak output token throughput (tok/s):", peak, 2),
-        ("Peak concurrent requests:", value(Quantity::PeakInFlight), 2),
-        ("RTFx (Inverse Real-Time Factor):", value(Quantity::AudioRate), 2),
-        (total, value(Quantity::TotalRate), 2),
+        ("Peak concurrent requests:", value(Metric::PeakInFlight), 2),
+        ("RTFx (Inverse Real-Time Factor):", value(Metric::LevelRtfx), 2),
+        (total, value(Metric::TotalRate), 2),
     ];
     for (label, value, decimals) in rows {
         if let Some(value) = value {
@@ -263,18 +262,18 @@ pub(super) fn vllm(point: &Point) -> String {
         }
     }
     for (title, name, quantity) in [
-        ("Time to First Token", "TTFT", Quantity::Ttft),
-        ("Time per Output Token (excl. 1st token)", "TPOT", Quantity::Tpot),
-        ("Inter-token Latency", "ITL", Quantity::Itl),
-        ("End-to-end Latency", "E2EL", Quantity::E2e),
+        ("Time to First Token", "TTFT", Metric::Ttft),
+        ("Time per Output Token (excl. 1st token)", "TPOT", Metric::Tpot),
+        ("Inter-token Latency", "ITL", Metric::Itl),
+        ("End-to-end Latency", "E2EL", Metric::E2e),
     ] {
-        latency(&mut out, (title, name), point, &quantity);
+        latency(&mut out, (title, name), point, quantity);
     }
     rule(&mut out, "", '=');
     out
 }
 
-fn latency(out: &mut String, (title, name): (&str, &str), point: &Point, quantity: &Quantity) {
+fn latency(out: &mut String, (title, name): (&str, &str), point: &Point, quantity: Metric) {
     let mut rows: Vec<(String, f64)> = Vec::new();
     let mut add = |label: String, statistic| {
         rows.extend(point.value(quantity, statistic).map(|value| (label, value)));

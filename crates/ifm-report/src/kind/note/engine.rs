@@ -7,18 +7,19 @@ use super::blocks::llama_bench;
 use super::models;
 use crate::format::{change, meant, number, percent, plain, with_spread};
 use crate::page::{Block, Cell, Columns, Figure, Head, Section, Table, Tile};
-use ifm_analysis::insight::{Insight, Meant, Topic};
-use ifm_analysis::survey::{Point, PowerPoint, PowerSeries, Survey};
 use ifm_chart::{Axis, Cartesian, Chart, Scale, Series};
-use ifm_core::sheet::{Quantity, key};
+use ifm_core::Metric;
+use ifm_core::sheet::key;
+use ifm_results::{Point, PowerPoint, PowerSeries, Results};
+use ifm_rules::insight::{Insight, Meant, Topic};
 use serde_json::Value;
 
 /// The chapters; none without an engine row or a power series.
 pub(super) fn sections(subject: &Subject) -> Vec<Section> {
-    let survey = subject.question.survey;
+    let results = subject.question.results;
     let mut sections = Vec::new();
-    sections.extend(power(subject, &survey.power_series()));
-    let points: Vec<&Point> = survey.engine_tests().collect();
+    sections.extend(power(subject, &results.power_series()));
+    let points: Vec<&Point> = results.engine_tests().collect();
     if points.is_empty() {
         return sections;
     }
@@ -26,7 +27,7 @@ pub(super) fn sections(subject: &Subject) -> Vec<Section> {
     sections.push(Section::new("llama-bench", Vec::new()));
     let mut parts: Vec<((usize, usize), Vec<&Point>)> = Vec::new();
     for point in points {
-        let part = (point.origin, point.part);
+        let part = (point.source, point.part);
         match parts.iter_mut().find(|(known, _)| *known == part) {
             Some((_, points)) => points.push(point),
             None => parts.push((part, vec![point])),
@@ -67,13 +68,13 @@ fn power(subject: &Subject, all: &[PowerSeries]) -> Option<Section> {
     };
     for (quantities, id, title, rule) in [
         (
-            [Quantity::DecodeRate, Quantity::OutputRate].as_slice(),
+            [Metric::DecodeRate, Metric::OutputRate].as_slice(),
             "power-decode",
             "How much speed does a lower limit cost?",
             "power",
         ),
         (
-            [Quantity::PrefillRate].as_slice(),
+            [Metric::PrefillRate].as_slice(),
             "power-prompt",
             "And how much for prompts?",
             "repeat_noise",
@@ -188,15 +189,14 @@ fn power_table(all: &[PowerSeries]) -> Table {
 }
 
 /// The fastest generation, and what a lower power limit is worth.
-pub(super) fn tiles(survey: &Survey) -> Vec<Tile> {
+pub(super) fn tiles(results: &Results) -> Vec<Tile> {
     let mut tiles = Vec::new();
-    let points: Vec<&Point> = survey.engine_tests().collect();
+    let points: Vec<&Point> = results.engine_tests().collect();
     let models = models::listed(&points);
-    let fastest =
-        models.first().and_then(|model| Some((model, model.speed(&Quantity::DecodeRate)?)));
+    let fastest = models.first().and_then(|model| Some((model, model.speed(Metric::DecodeRate)?)));
     if let Some((model, (rate, ..))) = fastest {
         let slowest = models.iter().rev().find_map(|model| {
-            let (rate, ..) = model.speed(&Quantity::DecodeRate)?;
+            let (rate, ..) = model.speed(Metric::DecodeRate)?;
             let name = plain(&model.named(&models));
             Some(format!("; slowest {name} {}", meant(rate, Meant::TokPerS)))
         });
@@ -204,9 +204,9 @@ pub(super) fn tiles(survey: &Survey) -> Vec<Tile> {
         let detail = format!("{}, one sequence{other}", plain(&model.name));
         tiles.push(Tile::new("How fast does it generate?", number(rate), "tok/s", detail));
     }
-    let survey_series = survey.power_series();
-    let is_decode = |series: &&PowerSeries| series.quantity != Quantity::PrefillRate;
-    let shown = survey_series.iter().find(is_decode).or(survey_series.first());
+    let all_series = results.power_series();
+    let is_decode = |series: &&PowerSeries| series.quantity != Metric::PrefillRate;
+    let shown = all_series.iter().find(is_decode).or(all_series.first());
     if let Some(series) = shown
         && let (Some(keeping), Some(highest)) = (series.keeping(), series.highest())
     {
@@ -215,7 +215,7 @@ pub(super) fn tiles(survey: &Survey) -> Vec<Tile> {
             true => format!("keeps the speed of {} for {what}", meant(highest.limit_w, Meant::W)),
             false => format!("no lower limit keeps the speed for {what}"),
         };
-        let prompts = beside_prompts(&survey_series, series, keeping.limit_w)
+        let prompts = beside_prompts(&all_series, series, keeping.limit_w)
             .filter(|_| keeping.limit_w < highest.limit_w)
             .unwrap_or_default();
         let detail = format!(
@@ -232,8 +232,8 @@ pub(super) fn tiles(survey: &Survey) -> Vec<Tile> {
 fn beside_prompts(all: &[PowerSeries], shown: &PowerSeries, limit_w: f64) -> Option<String> {
     let model = |series: &PowerSeries| series.name.split(", ").next().map(str::to_owned);
     let is_beside = |series: &&PowerSeries| {
-        series.quantity == Quantity::PrefillRate
-            && shown.quantity != Quantity::PrefillRate
+        series.quantity == Metric::PrefillRate
+            && shown.quantity != Metric::PrefillRate
             && model(series) == model(shown)
     };
     let prompts = all.iter().find(is_beside)?;

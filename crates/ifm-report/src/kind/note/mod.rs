@@ -17,9 +17,9 @@ pub use kernel::overview as kernel_overview;
 use super::common::page as frame;
 use super::{Kind, Subject, matrix};
 use crate::page::{Page, Section, Tile};
-use ifm_analysis::survey::{KernelMask, Point, Survey};
 use ifm_core::Sheet;
 use ifm_core::sheet::{Part, PartKind, key};
+use ifm_results::{KernelMask, Point, Results};
 use std::collections::BTreeSet;
 
 pub(super) const KIND: Kind = Kind {
@@ -33,14 +33,14 @@ pub(super) const KIND: Kind = Kind {
 const OWN: [PartKind; 3] = [PartKind::Engine, PartKind::Kernel, PartKind::Training];
 
 fn fits(subject: &Subject) -> bool {
-    let survey = subject.question.survey;
+    let results = subject.question.results;
     // Batches of one model are not a matrix.
-    let has_batches = survey.has(PartKind::StaticBatch);
-    OWN.iter().any(|kind| survey.has(*kind)) || has_batches && !matrix::fits(subject)
+    let has_batches = results.has(PartKind::StaticBatch);
+    OWN.iter().any(|kind| results.has(*kind)) || has_batches && !matrix::fits(subject)
 }
 
 fn page(subject: &Subject) -> Page {
-    let survey = subject.question.survey;
+    let results = subject.question.results;
     let mut sections: Vec<Section> = Vec::new();
     sections.extend(engine::sections(subject));
     sections.extend(batches::section(subject));
@@ -49,13 +49,13 @@ fn page(subject: &Subject) -> Page {
     sections.extend(training::section(subject));
     let mut tiles: Vec<Tile> = Vec::new();
     tiles.extend(serving::tile(subject));
-    tiles.extend(engine::tiles(survey));
-    tiles.extend(kernel::tile(survey));
+    tiles.extend(engine::tiles(results));
+    tiles.extend(kernel::tile(results));
     let nothing = sections.is_empty();
     let is_command =
         |point: &Point| point.kind == PartKind::Training && !training::is_training(point);
-    let title = match survey.points.iter().all(is_command) {
-        true if !survey.points.is_empty() => "Measured commands",
+    let title = match results.points.iter().all(is_command) {
+        true if !results.points.is_empty() => "Measured commands",
         _ => "Measurements of a machine",
     };
     let names = (key::GPU, title);
@@ -64,20 +64,20 @@ fn page(subject: &Subject) -> Page {
         banners: nothing.then(|| "✗ No measurement was read.".to_owned()).into_iter().collect(),
         tiles,
         sections,
-        ..frame(subject, (KIND.word, survey), subject.insights, names)
+        ..frame(subject, (KIND.word, results), subject.insights, names)
     }
 }
 
 /// What was measured, in words with their number.
 fn conditions(subject: &Subject) -> Vec<String> {
-    let survey = subject.question.survey;
-    let measured = |kind| survey.measured(kind).count();
+    let results = subject.question.results;
+    let measured = |kind| results.measured(kind).count();
     let trained =
-        survey.measured(PartKind::Training).filter(|point| training::is_training(point)).count();
+        results.measured(PartKind::Training).filter(|point| training::is_training(point)).count();
     let kinds = [
-        (survey.engine_tests().count(), "engine row", "engine rows"),
-        (survey.pool(PartKind::StaticBatch).cells.len(), "static batch", "static batches"),
-        (kernels(survey), "kernel", "kernels, each under its mask"),
+        (results.engine_tests().count(), "engine row", "engine rows"),
+        (results.pool(PartKind::StaticBatch).cells.len(), "static batch", "static batches"),
+        (kernels(results), "kernel", "kernels, each under its mask"),
         (measured(PartKind::Serving), "level of a server", "levels of a server"),
         (trained, "training run", "training runs"),
         (measured(PartKind::Training) - trained, "run of a command", "runs of commands"),
@@ -91,15 +91,15 @@ fn conditions(subject: &Subject) -> Vec<String> {
 }
 
 /// Kernels under a mask: a row each, whose two directions are two points.
-fn kernels(survey: &Survey) -> usize {
+fn kernels(results: &Results) -> usize {
     let of = |mask: &KernelMask| {
         let names: BTreeSet<&str> = mask.times.iter().map(|time| time.kernel.as_str()).collect();
         names.len()
     };
-    survey.kernels().iter().map(of).sum()
+    results.kernels().iter().map(of).sum()
 }
 
-/// The table of a document that points came from: origins count the runs first, then the documents.
+/// The table of a document that points came from: sources count the runs first, then the documents.
 fn part<'s>(subject: &Subject<'s>, (origin, part): (usize, usize)) -> Option<&'s Part> {
     let sheet: &Sheet = subject.sheets.get(origin.checked_sub(subject.runs.len())?)?;
     sheet.parts.get(part)

@@ -5,12 +5,13 @@ use super::super::common::about;
 use super::blocks::speed;
 use crate::format::{ABSENT, bytes, meant, number, percent, plain};
 use crate::page::{Block, Cell, Columns, Figure, Head, Section, Table};
-use ifm_analysis::insight::{DecodeLimit, EngineLimit, Meant, Topic, decode_limit};
-use ifm_analysis::survey;
-use ifm_chart::{Axis, Cartesian, Chart, Form, Mark, Point, Scale, Series};
+use ifm_chart::{Axis, Cartesian, Chart, Form, Mark, Point as ChartPoint, Scale, Series};
+use ifm_core::Metric;
 use ifm_core::order::Order as _;
-use ifm_core::sheet::{Factors, Quantity, Statistic, key};
+use ifm_core::sheet::{Factors, Statistic, key};
 use ifm_core::words::counted;
+use ifm_results::Point;
+use ifm_rules::insight::{DecodeLimit, EngineLimit, Meant, Topic, decode_limit};
 
 /// The setting of llama-bench and of our engine.
 const THREADS: &str = "n_threads";
@@ -18,19 +19,19 @@ const THREADS: &str = "n_threads";
 /// One row of the list of models: its name and its rows.
 pub(super) struct Model<'a> {
     pub name: String,
-    points: Vec<&'a survey::Point>,
+    points: Vec<&'a Point>,
 }
 
 impl Model<'_> {
     /// Mean and deviation of a rate, and their row: the first test at the highest power limit, with
     /// the fastest number of threads.
-    pub fn speed(&self, quantity: &Quantity) -> Option<(f64, Option<f64>, &survey::Point)> {
+    pub fn speed(&self, quantity: Metric) -> Option<(f64, Option<f64>, &Point)> {
         let mut rows = self.points.iter().filter_map(|point| match speed(point) {
-            Some((found, mean, std)) if found == *quantity => Some((mean, std, *point)),
+            Some((found, mean, std)) if found == quantity => Some((mean, std, *point)),
             _ => None,
         });
         let first = rows.next()?;
-        let but_threads = |point: &survey::Point| {
+        let but_threads = |point: &Point| {
             let mut setting = Factors::default();
             for (name, value) in point.setting.iter().filter(|(name, _)| *name != THREADS) {
                 setting.set(name, value);
@@ -52,7 +53,7 @@ impl Model<'_> {
     }
 
     /// The threads of a row, where not all rows ran with as many.
-    fn threads(&self, point: &survey::Point) -> Option<String> {
+    fn threads(&self, point: &Point) -> Option<String> {
         let threads = point.factor(THREADS)?;
         let differ =
             self.points.iter().any(|other| other.factor(THREADS).as_ref() != Some(&threads));
@@ -63,7 +64,7 @@ impl Model<'_> {
     /// The headings above all of its rows.
     fn headings(&self) -> Vec<&str> {
         let Some((first, others)) = self.points.split_first() else { return Vec::new() };
-        let has = |point: &&survey::Point, word: &String| point.headings.contains(word);
+        let has = |point: &&Point, word: &String| point.headings.contains(word);
         let is_shared = |word: &&String| others.iter().all(|point| has(point, word));
         first.headings.iter().filter(is_shared).map(String::as_str).collect()
     }
@@ -92,7 +93,7 @@ impl Model<'_> {
 
     /// What machine and model allow.
     fn limit(&self, subject: &Subject) -> Option<EngineLimit> {
-        let (.., point) = self.speed(&Quantity::DecodeRate)?;
+        let (.., point) = self.speed(Metric::DecodeRate)?;
         decode_limit(&subject.question, point)
     }
 
@@ -106,7 +107,7 @@ impl Model<'_> {
 }
 
 /// Models with their rows at the highest power limit, the fastest generation first.
-pub(super) fn listed<'a>(points: &[&'a survey::Point]) -> Vec<Model<'a>> {
+pub(super) fn listed<'a>(points: &[&'a Point]) -> Vec<Model<'a>> {
     let mut models: Vec<Model> = Vec::new();
     for point in points {
         let name = point.factor(key::MODEL).unwrap_or_else(|| "unnamed".to_owned());
@@ -116,17 +117,16 @@ pub(super) fn listed<'a>(points: &[&'a survey::Point]) -> Vec<Model<'a>> {
         }
     }
     for model in &mut models {
-        let limit =
-            |point: &&survey::Point| point.setting.number(key::POWER_LIMIT_W).unwrap_or(0.0);
+        let limit = |point: &&Point| point.setting.number(key::POWER_LIMIT_W).unwrap_or(0.0);
         model.points.order_by(|a, b| limit(b).total_cmp(&limit(a)));
     }
-    let decode = |model: &Model| model.speed(&Quantity::DecodeRate).map_or(0.0, |(rate, ..)| rate);
+    let decode = |model: &Model| model.speed(Metric::DecodeRate).map_or(0.0, |(rate, ..)| rate);
     models.order_by(|a, b| decode(b).total_cmp(&decode(a)));
     models
 }
 
 /// The chapter.
-pub(super) fn section(subject: &Subject, points: &[&survey::Point]) -> Section {
+pub(super) fn section(subject: &Subject, points: &[&Point]) -> Section {
     let models = listed(points);
     let mut blocks = Vec::new();
     if models.len() > 1 {
@@ -145,11 +145,11 @@ const MODELS_MAX: usize = 40;
 
 fn models_chart(subject: &Subject, models: &[Model]) -> Chart {
     let models = models.get(..models.len().min(MODELS_MAX)).unwrap_or_default();
-    let dots = |(index, name, quantity): (usize, &str, Quantity)| {
+    let dots = |(index, name, quantity): (usize, &str, Metric)| {
         let point = |(row, model): (usize, &Model)| {
-            let (mean, std, _) = model.speed(&quantity)?;
+            let (mean, std, _) = model.speed(quantity)?;
             let low = std.map(|std| (mean - std).max(mean / 10.0));
-            let point = Point::at(row as f64, mean).between(low, std.map(|std| mean + std));
+            let point = ChartPoint::at(row as f64, mean).between(low, std.map(|std| mean + std));
             Some(point.told(meant(mean, Meant::TokPerS)))
         };
         let points = models.iter().enumerate().filter_map(point);
@@ -158,15 +158,15 @@ fn models_chart(subject: &Subject, models: &[Model]) -> Chart {
     };
     let limit = |(row, model): (usize, &Model)| {
         let limit = model.at_most(subject)?.tok_per_s;
-        Some(Point::at(row as f64, limit).told(meant(limit, Meant::TokPerS)))
+        Some(ChartPoint::at(row as f64, limit).told(meant(limit, Meant::TokPerS)))
     };
     let limits = models.iter().enumerate().filter_map(limit);
     let limits = Series::reference("limit of generation", limits).form(Form::Tick);
-    let speeds = [(0, "generation", Quantity::DecodeRate), (1, "prompt", Quantity::PrefillRate)];
+    let speeds = [(0, "generation", Metric::DecodeRate), (1, "prompt", Metric::PrefillRate)];
     let mut series: Vec<Series> = speeds.map(dots).into_iter().chain([limits]).collect();
     series.retain(|series| !series.points.is_empty());
     let words = |model: &Model| {
-        let (mean, ..) = model.speed(&Quantity::DecodeRate)?;
+        let (mean, ..) = model.speed(Metric::DecodeRate)?;
         Some(format!("{} {}", plain(&model.name), meant(mean, Meant::TokPerS)))
     };
     let ends: Vec<String> =
@@ -179,24 +179,24 @@ fn models_chart(subject: &Subject, models: &[Model]) -> Chart {
 }
 
 fn models_table(subject: &Subject, models: &[Model]) -> Table {
-    let size = Quantity::Other("model_size".to_owned());
+    let size = Metric::other("model_size");
     let gpus = gpus(models);
     let has_names = models.iter().any(|model| model.known_as(models).is_some());
-    let value = |model: &Model, quantity: &Quantity| {
+    let value = |model: &Model, quantity: Metric| {
         model.points.iter().find_map(|point| point.value(quantity, Statistic::Value))
     };
     let gpu = |model: &Model| model.points.first().and_then(|point| point.factor(key::GPU));
     let or_absent = |text: Option<&str>| text.map_or_else(|| ABSENT.to_owned(), plain);
-    let decode = |model: &Model| model.speed(&Quantity::DecodeRate).map(|(mean, ..)| mean);
+    let decode = |model: &Model| model.speed(Metric::DecodeRate).map(|(mean, ..)| mean);
     let columns = Columns::<Model>::default()
         .name("model", |model| plain(&model.name))
         .text("in the document", |model: &Model| or_absent(model.known_as(models)))
         .explained("the heading above its rows")
         .when(has_names)
-        .number("size", |model| value(model, &size), |size| bytes(size as u64))
-        .number("parameters", |model| value(model, &Quantity::Parameters), billions)
-        .cell(Head::number("prompt, tok/s"), |model| rate(model, &Quantity::PrefillRate))
-        .cell(Head::number("generation, tok/s"), |model| rate(model, &Quantity::DecodeRate))
+        .number("size", |model| value(model, size), |size| bytes(size as u64))
+        .number("parameters", |model| value(model, Metric::Parameters), billions)
+        .cell(Head::number("prompt, tok/s"), |model| rate(model, Metric::PrefillRate))
+        .cell(Head::number("generation, tok/s"), |model| rate(model, Metric::DecodeRate))
         .cell(Head::number("limit, tok/s"), |model: &Model| at_most(subject, model))
         .explained("what the machine allows: see the caption")
         .number("of limit", |model: &Model| share(subject, model, decode(model)), percent)
@@ -215,7 +215,7 @@ fn models_table(subject: &Subject, models: &[Model]) -> Table {
 }
 
 /// A speed with its deviation, and the test that it is of.
-fn rate(model: &Model, quantity: &Quantity) -> Cell {
+fn rate(model: &Model, quantity: Metric) -> Cell {
     let Some((mean, std, point)) = model.speed(quantity) else { return Cell::text(ABSENT) };
     let text = match std {
         Some(std) => format!("{mean:.2} ± {std:.2}"),

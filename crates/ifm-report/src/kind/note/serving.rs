@@ -8,10 +8,11 @@ use super::blocks::vllm;
 use crate::format::{number, plain};
 use crate::model::load_words;
 use crate::page::{Block, Remark, Section, Tile};
-use ifm_analysis::insight::{Topic, told_by};
-use ifm_analysis::survey::{Point, Pool, Pooled};
+use ifm_core::Metric;
 use ifm_core::order::Order as _;
-use ifm_core::sheet::{PartKind, Quantity, Statistic, key};
+use ifm_core::sheet::{PartKind, Statistic, key};
+use ifm_results::{Point, Pool, Pooled};
+use ifm_rules::insight::{Topic, told_by};
 
 /// Rules whose sentences hold for all charts and tables of the chapter.
 const STANDING: [&str; 3] = ["cold_level", "held_load", "same_prompts"];
@@ -33,7 +34,7 @@ fn all(pool: &Pool, name: &str) -> Option<String> {
 fn served(pool: &Pool) -> String {
     let factors = [key::MODEL, key::ENGINE, key::WORKLOAD];
     let names = factors.into_iter().filter_map(|name| all(pool, name));
-    let mean = |quantity: &Quantity| {
+    let mean = |quantity: Metric| {
         let mut means = pool.cells.iter().filter_map(|cell| {
             let tokens = cell.reading(quantity, Statistic::Value)?.value;
             Some(tokens / cell.requests_ok()?)
@@ -44,11 +45,10 @@ fn served(pool: &Pool) -> String {
         let [low, high] = [low, high].map(number);
         Some(if low == high { low } else { format!("{low} to {high}") })
     };
-    let length =
-        |(quantity, words): (Quantity, &str)| Some(format!("{} {words}", mean(&quantity)?));
+    let length = |(quantity, words): (Metric, &str)| Some(format!("{} {words}", mean(quantity)?));
     let lengths = [
-        (Quantity::InputTokens, "prompt tokens on average"),
-        (Quantity::OutputTokens, "output tokens"),
+        (Metric::InputTokens, "prompt tokens on average"),
+        (Metric::OutputTokens, "output tokens"),
     ];
     let parts: Vec<String> = names.chain(lengths.into_iter().filter_map(length)).collect();
     format!("Served: {}.", parts.join(" · "))
@@ -56,7 +56,7 @@ fn served(pool: &Pool) -> String {
 
 /// The pool of all levels, and the factors that distinguish their curves.
 fn measured<'a>(subject: &Subject<'a>) -> (Pool<'a>, Vec<String>) {
-    (subject.question.survey.pool(PartKind::Serving), told_by(&subject.question))
+    (subject.question.results.pool(PartKind::Serving), told_by(&subject.question))
 }
 
 /// How many users fit.

@@ -4,8 +4,9 @@
 use super::super::Subject;
 use crate::format::{ABSENT, count, number, plain, span};
 use crate::page::{Block, Cell, Column, Columns, Head, Section};
-use ifm_analysis::survey::{Point, Pooled};
-use ifm_core::sheet::{PartKind, Quantity, Statistic, key};
+use ifm_core::Metric;
+use ifm_core::sheet::{PartKind, Statistic, key};
+use ifm_results::{Point, Pooled};
 
 const NS_PER_MS: f64 = 1e6;
 const MS_PER_S: f64 = 1e3;
@@ -19,7 +20,7 @@ const J_PER_KJ: f64 = 1e3;
 
 /// The chapter, headed by what was measured; none without a training run or a command.
 pub(super) fn section(subject: &Subject) -> Option<Section> {
-    let cells = subject.question.survey.pool(PartKind::Training).cells;
+    let cells = subject.question.results.pool(PartKind::Training).cells;
     if cells.is_empty() {
         return None;
     }
@@ -30,10 +31,10 @@ pub(super) fn section(subject: &Subject) -> Option<Section> {
             Cell::text(value.unwrap_or_else(|| ABSENT.to_owned()))
         })
     };
-    let numbers = |head: &str, quantity: Quantity, write: fn(f64) -> String| {
-        Column::new(Head::number(head), move |cell: &Pooled| range(cell, &quantity, write))
+    let numbers = |head: &str, quantity: Metric, write: fn(f64) -> String| {
+        Column::new(Head::number(head), move |cell: &Pooled| range(cell, quantity, write))
     };
-    let other = |name: &str| Quantity::Other(name.to_owned());
+    let other = |name: &str| Metric::other(name);
     let columns = Columns::<Pooled>::default()
         .name(if has_commands { "What" } else { "Model" }, |cell| plain(&name(cell)))
         .push(factor(Head::text("Model"), key::MODEL))
@@ -46,13 +47,13 @@ pub(super) fn section(subject: &Subject) -> Option<Section> {
             1 => Cell::text(ABSENT),
             runs => Cell::number(Some(runs as f64), whole),
         })
-        .push(numbers("Time", Quantity::Duration, clock))
-        .push(numbers("Memory", Quantity::Memory, memory))
-        .push(numbers("Host memory", Quantity::HostMemory, memory))
-        .push(numbers("Energy", Quantity::Energy, energy))
+        .push(numbers("Time", Metric::Duration, clock))
+        .push(numbers("Memory", Metric::Memory, memory))
+        .push(numbers("Host memory", Metric::HostMemory, memory))
+        .push(numbers("Energy", Metric::Energy, energy))
         .push(numbers("Steps", other("steps"), whole))
-        .push(numbers("Steps per second", Quantity::StepRate, number))
-        .push(numbers("Tokens per second", Quantity::TotalRate, number))
+        .push(numbers("Steps per second", Metric::StepRate, number))
+        .push(numbers("Tokens per second", Metric::TotalRate, number))
         .push(numbers("First loss", other("first loss"), number))
         .push(numbers("Loss", other("loss"), number));
     let caption = "Lowest and highest value where a document gives a range; in brackets the 95 % \
@@ -80,16 +81,11 @@ pub(super) fn section(subject: &Subject) -> Option<Section> {
 
 /// Whether a document calls it training, or a measured command reported steps, tokens or a loss.
 pub(super) fn is_training(point: &Point) -> bool {
-    let other = |name: &str| Quantity::Other(name.to_owned());
-    let progress = [
-        other("steps"),
-        Quantity::StepRate,
-        Quantity::TotalRate,
-        other("first loss"),
-        other("loss"),
-    ];
+    let other = |name: &str| Metric::other(name);
+    let progress =
+        [other("steps"), Metric::StepRate, Metric::TotalRate, other("first loss"), other("loss")];
     point.setting.get(key::COMMAND).is_none()
-        || point.readings.iter().any(|reading| progress.contains(&reading.quantity))
+        || point.stats.iter().any(|reading| progress.contains(&reading.metric))
 }
 
 /// The name that the user gave, else the model, else the command.
@@ -122,7 +118,7 @@ fn energy(joules: f64) -> String {
 }
 
 /// One value, or the mean of repeats with its interval, or the lowest and the highest.
-fn range(cell: &Pooled, quantity: &Quantity, write: impl Fn(f64) -> String) -> Cell {
+fn range(cell: &Pooled, quantity: Metric, write: impl Fn(f64) -> String) -> Cell {
     if let Some(only) = cell.central(quantity) {
         let text = match (only.low, only.high) {
             (Some(low), Some(high)) if low < high => {

@@ -1,7 +1,7 @@
 //! Predictions in reports of every kind: what is said before any number, what a prediction was made
 //! from, and predicted against measured where both are there.
 //!
-//! Not here: the errors and what they point to (`ifm_analysis::forecast`), and the check of a run
+//! Not here: the errors and what they point to (`ifm_compare::forecast`), and the check of a run
 //! that says the same.
 
 use super::Subject;
@@ -10,13 +10,14 @@ use crate::ReportModel;
 use crate::format::{ABSENT, change, count, meant, number, percent, plain, sentence};
 use crate::model::load;
 use crate::page::{Block, Cell, Columns, Figure, Head, Section, Table, Tile};
-use ifm_analysis::forecast::{self, Forecast, Off, Pair, Speeds};
-use ifm_analysis::insight::{Meant, told_by};
-use ifm_analysis::level::Load;
-use ifm_analysis::survey::{Curve, Pool, Pooled};
 use ifm_chart::{Cartesian, Chart, Dash, Point as ChartPoint, Series};
+use ifm_compare::forecast::{Forecast, Off, Pair, Speeds};
+use ifm_core::Metric;
 use ifm_core::PredictedLevel;
-use ifm_core::sheet::{PartKind, Quantity, Statistic, key};
+use ifm_core::sheet::{PartKind, Statistic, key};
+use ifm_metrics::level::Load;
+use ifm_results::{Curve, Pool, Pooled};
+use ifm_rules::insight::{Meant, told_by};
 use std::collections::BTreeSet;
 
 /// Predictions that are named one by one, at most.
@@ -42,22 +43,22 @@ pub(super) fn simulated(runs: &[ReportModel]) -> Option<String> {
 
 /// The note on predictions before any number.
 pub(super) fn banners(subject: &Subject) -> Vec<String> {
-    let survey = subject.question.survey;
-    let is_alone = survey.origins.len() == 1;
+    let results = subject.question.results;
+    let is_alone = results.sources.len() == 1;
     let of_runs = subject.runs.iter().filter_map(|run| {
         let words = run.predicted()?;
         let manifest = &run.manifest;
         let name = manifest.name.as_ref().unwrap_or(&manifest.run_id);
         Some(if is_alone { words } else { format!("{}: {words}", plain(name)) })
     });
-    let documents: BTreeSet<usize> = survey
+    let documents: BTreeSet<usize> = results
         .points
         .iter()
-        .filter(|point| point.is_predicted() && point.origin >= subject.runs.len())
-        .map(|point| point.origin)
+        .filter(|point| point.is_predicted() && point.source >= subject.runs.len())
+        .map(|point| point.source)
         .collect();
     let of_documents = documents.into_iter().filter_map(|origin| {
-        let name = plain(&survey.origins.get(origin)?.side);
+        let name = plain(&results.sources.get(origin)?.side);
         Some(format!("{name}: rows of it were predicted, not measured"))
     });
     let mut all: Vec<String> =
@@ -123,11 +124,11 @@ struct PredictedPair {
 
 /// Predicted against measured; absent where there are not both at one load.
 pub(super) fn section(subject: &Subject) -> Option<Section> {
-    let survey = subject.question.survey;
-    if !survey.is_mixed() {
+    let results = subject.question.results;
+    if !results.is_mixed() {
         return None;
     }
-    let pool = survey.pool(PartKind::Serving);
+    let pool = results.pool(PartKind::Serving);
     let by = told_by(&subject.question);
     let mut all = predicted_pairs(&pool, &by);
     all.truncate(LINES_MAX);
@@ -148,7 +149,7 @@ pub(super) fn section(subject: &Subject) -> Option<Section> {
         blocks.push(Block::List(said));
     }
     let drawn = |(index, one)| {
-        use forecast::Quantity::{Itl, Tpot, Ttft};
+        use Metric::{Itl, Tpot, Ttft};
         [Ttft, Itl, Tpot].into_iter().filter_map(move |quantity| chart((one, index), quantity))
     };
     let figures: Vec<Figure> = all.iter().enumerate().flat_map(drawn).map(Figure::alone).collect();
@@ -162,20 +163,20 @@ pub(super) fn section(subject: &Subject) -> Option<Section> {
 
 /// How far off the prediction is, where there is one and one measurement.
 pub(super) fn tile(subject: &Subject) -> Option<Tile> {
-    let survey = subject.question.survey;
-    if !survey.is_mixed() {
+    let results = subject.question.results;
+    if !results.is_mixed() {
         return None;
     }
-    let pool = survey.pool(PartKind::Serving);
+    let pool = results.pool(PartKind::Serving);
     let all = predicted_pairs(&pool, &told_by(&subject.question));
     let [only] = all.as_slice() else { return None };
     let words = |off: &Off| {
         let side = if off.median < 0.0 { "below" } else { "above" };
-        format!("{} {} {side} measured", off.quantity.word(), percent(off.median.abs()))
+        format!("{} {} {side} measured", called(off.metric), percent(off.median.abs()))
     };
-    let wanted = [forecast::Quantity::Itl, forecast::Quantity::Ttft];
+    let wanted = [Metric::Itl, Metric::Ttft];
     let wanted =
-        wanted.iter().filter_map(|one| only.forecast.off.iter().find(|off| off.quantity == *one));
+        wanted.iter().filter_map(|one| only.forecast.off.iter().find(|off| off.metric == *one));
     let mut wanted = wanted.map(|off| (words(off), off.points));
     let (first, points) = wanted.next()?;
     let rest: Vec<String> = wanted.map(|(words, _)| words).collect();
@@ -189,7 +190,7 @@ fn predicted_pairs(pool: &Pool, by: &[String]) -> Vec<PredictedPair> {
     let names: Vec<&str> = by.iter().map(String::as_str).collect();
     // A curve of whatever is there: its cells are what counts.
     let curves = pool.curves_against(&names, |cell| {
-        let reading = cell.first()?.readings.first()?.clone();
+        let reading = cell.first()?.stats.first()?.clone();
         Some((cell.load()?.value(), reading))
     });
     let is_predicted = |curve: &&Curve| {
@@ -224,23 +225,23 @@ fn speeds_of(curve: &Curve) -> Vec<Speeds> {
 }
 
 fn speeds(cell: &Pooled) -> Option<Speeds> {
-    let of = |quantity: Quantity, statistics: &[Statistic]| {
-        cell.first_of(&quantity, statistics).map(|reading| reading.value)
+    let of = |quantity: Metric, statistics: &[Statistic]| {
+        cell.first_of(quantity, statistics).map(|reading| reading.value)
     };
     let mean = |quantity| of(quantity, &[Statistic::Mean]);
     Some(Speeds {
         load: cell.load()?,
         in_flight: cell.in_flight_mean(),
-        ttft_ms: mean(Quantity::Ttft),
-        itl_ms: mean(Quantity::Itl),
-        tpot_ms: mean(Quantity::Tpot),
-        e2e_ms: mean(Quantity::E2e),
-        output_tok_per_s: of(Quantity::OutputRate, &[Statistic::Value, Statistic::Mean]),
+        ttft_ms: mean(Metric::Ttft),
+        itl_ms: mean(Metric::Itl),
+        tpot_ms: mean(Metric::Tpot),
+        e2e_ms: mean(Metric::E2e),
+        output_tok_per_s: of(Metric::OutputRate, &[Statistic::Value, Statistic::Mean]),
     })
 }
 
 /// Both over the load; absent where fewer than two loads have both.
-fn chart((one, index): (&PredictedPair, usize), quantity: forecast::Quantity) -> Option<Chart> {
+fn chart((one, index): (&PredictedPair, usize), quantity: Metric) -> Option<Chart> {
     let both = |pair: &&Pair| pair.error(quantity).is_some();
     let pairs: Vec<&Pair> = one.forecast.pairs.iter().filter(both).collect();
     let is_open = matches!(pairs.first()?.measured.load, Load::ReqPerS(_));
@@ -254,7 +255,7 @@ fn chart((one, index): (&PredictedPair, usize), quantity: forecast::Quantity) ->
     let measured = line(key::MEASURED, |pair| &pair.measured);
     let predicted = Series { dash: Dash::Dashed, ..line(key::PREDICTED, |pair| &pair.predicted) };
     let series = vec![measured, predicted];
-    let name = quantity.word();
+    let name = called(quantity);
     let title = match one.name.as_str() {
         "" => format!("How near is the predicted {name}?"),
         which => format!("How near is the predicted {name}? {which}"),
@@ -266,15 +267,19 @@ fn chart((one, index): (&PredictedPair, usize), quantity: forecast::Quantity) ->
     (pairs.len() > 1).then(|| Chart::new(id, title, description, plot))
 }
 
+/// The output of the server is the only rate among times.
+fn called(metric: Metric) -> &'static str {
+    if metric == Metric::OutputRate { "output" } else { metric.name() }
+}
+
 /// Every load with what was predicted, what was measured, and the error.
 fn errors(all: &[PredictedPair]) -> Table {
-    use forecast::Quantity::{E2e, Itl, Output, Tpot, Ttft};
+    use Metric::{E2e, Itl, OutputRate, Tpot, Ttft};
     type Row<'a> = (&'a str, &'a Pair);
     let rows =
         all.iter().flat_map(|one| one.forecast.pairs.iter().map(|pair| (one.name.as_str(), pair)));
-    let side = |quantity: forecast::Quantity, of: fn(&Pair) -> &Speeds| {
-        move |(_, pair): &Row| of(pair).of(quantity)
-    };
+    let side =
+        |quantity: Metric, of: fn(&Pair) -> &Speeds| move |(_, pair): &Row| of(pair).of(quantity);
     let error = |quantity| move |(_, pair): &Row| pair.error(quantity);
     let ms = |value| meant(value, Meant::Ms);
     let mut columns = Columns::<Row>::default()
@@ -285,7 +290,7 @@ fn errors(all: &[PredictedPair]) -> Table {
             ..Cell::head(load(Some(pair.measured.load)))
         });
     for quantity in [Ttft, Itl, Tpot] {
-        let name = quantity.word();
+        let name = called(quantity);
         columns = columns
             .number(format!("mean {name} predicted"), side(quantity, |pair| &pair.predicted), ms)
             .number("measured", side(quantity, |pair| &pair.measured), ms)
@@ -293,7 +298,7 @@ fn errors(all: &[PredictedPair]) -> Table {
     }
     let columns = columns.number("E2E error", error(E2e), change).number(
         "output error",
-        error(Output),
+        error(OutputRate),
         change,
     );
     let caption = "Means at each load. An error is predicted less measured, as a share of what was \
@@ -311,7 +316,7 @@ fn overall(all: &[PredictedPair]) -> Table {
     let columns = Columns::<Row>::default()
         .name("which", |(name, _)| (*name).to_owned())
         .when(all.len() > 1)
-        .name("quantity", |(_, off)| off.quantity.word().to_owned())
+        .name("quantity", |(_, off)| called(off.metric).to_owned())
         .number("loads", |(_, off)| Some(off.points as f64), whole)
         .number("median error", |(_, off)| Some(off.median), change)
         .number("mean absolute error", |(_, off)| Some(off.mean_absolute), percent);

@@ -1,12 +1,12 @@
 //! Pages of predictions, alone and next to a measurement.
 
-use super::super::testing::Results;
+use super::super::testing::Shown;
 use crate::ReportModel;
 use crate::page::{Page, Pictures, markdown};
 use crate::testing::{model, sweep};
-use ifm_analysis::testing::{closed_loop, predicted, run};
 use ifm_chart::Plot;
 use ifm_core::RunData;
+use ifm_metrics::testing::{closed_loop, predicted, run};
 
 const USERS: [u32; 5] = [1, 2, 4, 8, 16];
 
@@ -36,7 +36,7 @@ fn too_fast() -> ReportModel {
 }
 
 fn page(runs: &[ReportModel]) -> Page {
-    Results { runs, ..Results::default() }.draw(|_| {}).1
+    Shown { runs, ..Shown::default() }.draw(|_| {}).1
 }
 
 fn text(runs: &[ReportModel]) -> String {
@@ -114,7 +114,7 @@ fn a_condition_of_a_measurement_is_not_filled_with_a_prediction() {
         run
     };
     let (off, on) = (tagged("off", "off"), tagged("on", "on"));
-    let kind = |runs: &[ReportModel]| Results { runs, ..Results::default() }.draw(|_| {}).0;
+    let kind = |runs: &[ReportModel]| Shown { runs, ..Shown::default() }.draw(|_| {}).0;
     assert_eq!(kind(&[model(&off), model(&on)]), "grid");
     assert_eq!(kind(&[model(&off), model(&on), model(&predicted(tagged("p", "on")))]), "sweep");
 }

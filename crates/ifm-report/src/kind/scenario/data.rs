@@ -3,12 +3,13 @@
 use super::super::common::{LINES_MAX, about, ends, load_axis, numbered, point};
 use crate::format::plain;
 use crate::page::{Block, Figure, Section};
-use ifm_analysis::insight::{Insight, Meant, Question, Topic, told_by};
-use ifm_analysis::level::Load;
-use ifm_analysis::survey::{Curve, Pool, Pooled};
 use ifm_chart::{Axis, Cartesian, Chart, Dash, Form, Guide, Point, Series, Weight};
+use ifm_core::Metric;
 use ifm_core::order::Order as _;
-use ifm_core::sheet::{PartKind, Quantity, Statistic};
+use ifm_core::sheet::{PartKind, Statistic};
+use ifm_metrics::level::Load;
+use ifm_results::{Curve, Pool, Pooled};
+use ifm_rules::insight::{Insight, Meant, Question, Topic, told_by};
 
 /// The median of a population if reported, else its mean.
 pub(super) const CENTER: &[Statistic] = &[Statistic::Median, Statistic::Mean, Statistic::Value];
@@ -32,9 +33,9 @@ pub(super) struct Data<'q> {
 }
 
 impl<'q> Data<'q> {
-    /// Of a question's survey.
+    /// Of a question's results.
     pub fn new(question: &'q Question<'q>, insights: &'q [Insight], is_stated: bool) -> Data<'q> {
-        let pool = question.survey.pool(PartKind::Serving);
+        let pool = question.results.pool(PartKind::Serving);
         let by = told_by(question);
         let of = |wanted: fn(&Pooled) -> bool| Pool {
             cells: pool.cells.iter().filter(|cell| wanted(cell)).cloned().collect(),
@@ -43,7 +44,7 @@ impl<'q> Data<'q> {
         let rates = of(|cell| matches!(cell.load(), Some(Load::ReqPerS(_))));
         let keys: Vec<&str> = by.iter().map(String::as_str).collect();
         let any = |cell: &Pooled<'q>| {
-            let reading = cell.first()?.readings.first()?.clone();
+            let reading = cell.first()?.stats.first()?.clone();
             Some((cell.load().map_or(0.0, Load::value), reading))
         };
         let mut scenarios = pool.curves_against(&keys, any);
@@ -53,13 +54,13 @@ impl<'q> Data<'q> {
         Data { question, insights, users, rates, by, names, is_stated }
     }
 
-    /// The factors that distinguish scenarios, as the surveys take them.
+    /// The factors that distinguish scenarios, as the results take them.
     pub fn keys(&self) -> Vec<&str> {
         self.by.iter().map(String::as_str).collect()
     }
 
     /// Curves of a quantity against the users, in the order of the scenarios.
-    pub fn curves(&self, quantity: &Quantity, statistics: &[Statistic]) -> Vec<Curve<'q>> {
+    pub fn curves(&self, quantity: Metric, statistics: &[Statistic]) -> Vec<Curve<'q>> {
         self.ordered(self.users.curves_against(&self.keys(), |cell| {
             Some((cell.load()?.value(), cell.first_of(quantity, statistics)?))
         }))

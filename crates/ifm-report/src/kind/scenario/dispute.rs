@@ -5,9 +5,9 @@
 
 use crate::format::meant;
 use crate::page::{Block, Figure, Section};
-use ifm_analysis::audit::{Audit, Finding, Level};
-use ifm_analysis::insight::Meant;
 use ifm_chart::Plot;
+use ifm_rules::audit::{Audit, Finding, Level};
+use ifm_rules::insight::Meant;
 
 /// The check that finds it, and what it calls its numbers.
 const RULE: &str = "prefill_interference";

@@ -1,8 +1,8 @@
 //! The words of the page with their formulas, and what a document calls them.
 
 use crate::page::{Block, Columns, Section};
-use ifm_analysis::survey::Survey;
 use ifm_core::sheet::RowRole;
+use ifm_results::Results;
 
 /// A term of inferometer, what it means here, and other words for it in documents, in small letters.
 struct Word {
@@ -91,7 +91,7 @@ const THEIRS: [Word; 6] = [
 ];
 
 /// The glossary; of a document that only states figures with the words that its sentences use.
-pub(super) fn section(stated: Option<&Survey>) -> Section {
+pub(super) fn section(stated: Option<&Results>) -> Section {
     let said: String = stated.map(sentences).unwrap_or_default();
     let mut columns = Columns::<Word>::default()
         .name("word", |word| word.word.to_owned())
@@ -105,8 +105,8 @@ pub(super) fn section(stated: Option<&Survey>) -> Section {
 }
 
 /// All sentences that state something, in small letters.
-fn sentences(survey: &Survey) -> String {
-    let stated = survey.of_role(RowRole::Stated).filter_map(|point| point.text.as_deref());
+fn sentences(results: &Results) -> String {
+    let stated = results.of_role(RowRole::Stated).filter_map(|point| point.text.as_deref());
     stated.map(str::to_lowercase).collect::<Vec<_>>().join("\n")
 }
 

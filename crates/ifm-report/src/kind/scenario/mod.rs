@@ -17,10 +17,11 @@ use crate::model::load_words;
 use crate::page::{Block, Columns, Page, Section, Tile};
 use data::{CENTER, Data};
 use dispute::Dispute;
-use ifm_analysis::insight::{Insight, Meant, Question, Tone, insights, told_by, user_speed_curves};
-use ifm_analysis::level::Load;
-use ifm_analysis::survey::{Pool, Survey};
-use ifm_core::sheet::{PartKind, Quantity, Statistic, key};
+use ifm_core::Metric;
+use ifm_core::sheet::{PartKind, Statistic, key};
+use ifm_metrics::level::Load;
+use ifm_results::{Pool, Results};
+use ifm_rules::insight::{Insight, Meant, Question, Tone, insights, told_by, user_speed_curves};
 
 const SECONDS_PER_HOUR: f64 = 3600.0;
 /// Scenarios that a condition line names, at most.
@@ -35,14 +36,14 @@ pub(super) const KIND: Kind = Kind {
 
 /// Curves of one server that differ in what was sent, or only stated figures of serving.
 fn fits(subject: &Subject) -> bool {
-    let survey = subject.question.survey;
-    if survey.points.iter().all(|point| point.role != ifm_core::sheet::RowRole::Measured) {
-        return !survey.stated().points.is_empty();
+    let results = subject.question.results;
+    if results.points.iter().all(|point| point.role != ifm_core::sheet::RowRole::Measured) {
+        return !results.stated().points.is_empty();
     }
     let by = told_by(&subject.question);
     let sent = [key::WORKLOAD, key::INPUT_TOKENS, key::OUTPUT_TOKENS, "scenario"];
     let names: Vec<&str> = by.iter().map(String::as_str).collect();
-    let curves = survey.pool(PartKind::Serving).curves(&names, &Quantity::Ttft, Statistic::Median);
+    let curves = results.pool(PartKind::Serving).curves(&names, Metric::Ttft, Statistic::Median);
     !by.is_empty()
         && by.iter().all(|name| sent.contains(&name.as_str()))
         && curves.iter().filter(|curve| curve.points.len() > 1).count() > 1
@@ -50,17 +51,17 @@ fn fits(subject: &Subject) -> bool {
 
 /// The page of what was measured, else of what is stated.
 fn page(subject: &Subject) -> Page {
-    if subject.question.survey.has(PartKind::Serving) {
+    if subject.question.results.has(PartKind::Serving) {
         return told(subject, &subject.question, subject.insights, false);
     }
-    let survey: Survey = subject.question.survey.stated();
-    let question = Question { survey: &survey, ..subject.question.clone() };
+    let results: Results = subject.question.results.stated();
+    let question = Question { results: &results, ..subject.question.clone() };
     told(subject, &question, &insights(&question), true)
 }
 
 fn told(subject: &Subject, question: &Question, insights: &[Insight], is_stated: bool) -> Page {
     let data = Data::new(question, insights, is_stated);
-    let pool = question.survey.pool(PartKind::Serving);
+    let pool = question.results.pool(PartKind::Serving);
     let answers = Answers::new(question, &pool, &data.by);
     let dispute = Dispute::of(subject.audit);
     let mut sections = vec![overview(&data, dispute)];
@@ -80,39 +81,39 @@ fn told(subject: &Subject, question: &Question, insights: &[Insight], is_stated:
     sections.extend(system::under_load(&data));
     sections.extend(answers.cost(insights));
     if is_stated {
-        sections.push(stated::figures(subject.question.survey, dispute));
+        sections.push(stated::figures(subject.question.results, dispute));
     } else {
         sections.push(points(&pool, &data));
     }
-    sections.push(glossary::section(is_stated.then_some(subject.question.survey)));
+    sections.push(glossary::section(is_stated.then_some(subject.question.results)));
     sections.retain(|section| !section.blocks.is_empty());
     if let Some(dispute) = dispute {
         dispute.mark(&mut sections);
     }
     let of_documents = frame(
         subject,
-        (KIND.word, question.survey),
+        (KIND.word, question.results),
         insights,
         (key::MODEL, "Performance by use case"),
     );
     Page {
-        facts: facts(question.survey).chain(of_documents.facts).collect(),
+        facts: facts(question.results).chain(of_documents.facts).collect(),
         conditions: conditions(&data, &pool),
         banners: match is_stated {
-            true => stated::banners(subject.question.survey, &data.names),
+            true => stated::banners(subject.question.results, &data.names),
             false => Vec::new(),
         },
         tiles: tiles(&data, &answers, dispute),
         trust: super::sweep::trust_of(subject.runs).or(of_documents.trust),
         sections,
-        footer: vec![format!("bands {}", ifm_analysis::insight::Bands::get().version)],
+        footer: vec![format!("bands {}", ifm_rules::insight::Bands::get().version)],
         ..of_documents
     }
 }
 
 /// What ran: engine, machine, precision.
-fn facts(survey: &Survey) -> impl Iterator<Item = String> {
-    let values = [key::ENGINE, key::GPU, key::QUANTIZATION].map(|name| survey.values(name));
+fn facts(results: &Results) -> impl Iterator<Item = String> {
+    let values = [key::ENGINE, key::GPU, key::QUANTIZATION].map(|name| results.values(name));
     let known = values.into_iter().filter(|values| !values.is_empty());
     known.map(|values| plain(&values.join(", ")))
 }
@@ -151,21 +152,18 @@ fn conditions(data: &Data, pool: &Pool) -> Vec<String> {
 
 /// Requests that were sent, and those that failed.
 fn requests(pool: &Pool) -> (f64, f64) {
-    let sum = |quantity: &Quantity| -> f64 {
+    let sum = |quantity: Metric| -> f64 {
         let points = pool.cells.iter().flat_map(|cell| &cell.points);
         points.filter_map(|point| point.value(quantity, Statistic::Value)).sum()
     };
-    let failed = sum(&Quantity::RequestsFailed);
-    let sent = sum(&Quantity::Requests);
-    let ok = sum(&Quantity::RequestsOk);
+    let failed = sum(Metric::RequestsFailed);
+    let sent = sum(Metric::Requests);
+    let ok = sum(Metric::RequestsOk);
     (if sent > 0.0 { sent } else { ok + failed }, failed)
 }
 
 /// Best and worst of a set of points with their places in words.
-fn extremes(
-    curves: &[ifm_analysis::survey::Curve],
-    wanted: Option<Load>,
-) -> [Option<(f64, String)>; 2] {
+fn extremes(curves: &[ifm_results::Curve], wanted: Option<Load>) -> [Option<(f64, String)>; 2] {
     let all = || {
         curves.iter().flat_map(|curve| {
             curve.points.iter().filter(|point| wanted.is_none() || point.cell.load() == wanted).map(
@@ -179,15 +177,15 @@ fn extremes(
     [all().min_by(|a, b| a.0.total_cmp(&b.0)), all().max_by(|a, b| a.0.total_cmp(&b.0))]
 }
 
-fn output_curves<'q>(data: &Data<'q>) -> Vec<ifm_analysis::survey::Curve<'q>> {
-    data.curves(&Quantity::OutputRate, &[Statistic::Value, Statistic::Mean, Statistic::Median])
+fn output_curves<'q>(data: &Data<'q>) -> Vec<ifm_results::Curve<'q>> {
+    data.curves(Metric::OutputRate, &[Statistic::Value, Statistic::Mean, Statistic::Median])
 }
 
 /// Times to first token, those without a load among them.
-fn waits<'q>(data: &Data<'q>) -> Vec<ifm_analysis::survey::Curve<'q>> {
-    let pool = data.question.survey.pool(PartKind::Serving);
+fn waits<'q>(data: &Data<'q>) -> Vec<ifm_results::Curve<'q>> {
+    let pool = data.question.results.pool(PartKind::Serving);
     pool.curves_against(&data.keys(), |cell| {
-        Some((cell.load().map_or(0.0, Load::value), cell.first_of(&Quantity::Ttft, CENTER)?))
+        Some((cell.load().map_or(0.0, Load::value), cell.first_of(Metric::Ttft, CENTER)?))
     })
 }
 
@@ -232,7 +230,7 @@ fn overview(data: &Data, dispute: Option<Dispute>) -> Section {
             false => lowest,
         }
     };
-    let mut add = |name: &str, curves: &[ifm_analysis::survey::Curve], wanted, how| {
+    let mut add = |name: &str, curves: &[ifm_results::Curve], wanted, how| {
         if let [Some(low), Some(high)] = extremes(curves, wanted) {
             let is_of = |dispute: &Dispute| how == Meant::TokPerS && dispute.is_speed(low.0);
             let mark = dispute.filter(is_of).map(|dispute| format!("; ⚠ {}", dispute.words()));
@@ -241,7 +239,7 @@ fn overview(data: &Data, dispute: Option<Dispute>) -> Section {
     };
     let alone = Some(Load::Users(1));
     let speeds = data.ordered(user_speed_curves(&data.users, &data.by));
-    let ttft = data.curves(&Quantity::Ttft, CENTER);
+    let ttft = data.curves(Metric::Ttft, CENTER);
     add("speed for a single user", &speeds, alone, Meant::TokPerS);
     add("speed for one user, all loads", &speeds, None, Meant::TokPerS);
     add("TTFT of a single user", &ttft, alone, Meant::Ms);
@@ -269,8 +267,8 @@ fn overview(data: &Data, dispute: Option<Dispute>) -> Section {
 }
 
 /// Output at the highest load over that of a single user, for the scenario that gains most.
-fn scaling(output: &[ifm_analysis::survey::Curve]) -> Option<(String, String)> {
-    let gain = |curve: &ifm_analysis::survey::Curve| {
+fn scaling(output: &[ifm_results::Curve]) -> Option<(String, String)> {
+    let gain = |curve: &ifm_results::Curve| {
         let (alone, last) = (curve.at(1.0)?, curve.points.last()?);
         let ratio = last.reading.value / alone.reading.value;
         (last.at > 1.0 && ratio.is_finite()).then(|| {
@@ -288,7 +286,7 @@ fn scaling(output: &[ifm_analysis::survey::Curve]) -> Option<(String, String)> {
 }
 
 /// Tokens per hour at the lowest, a middle and the highest load of the first scenario.
-fn hours(output: &[ifm_analysis::survey::Curve]) -> Option<(String, String)> {
+fn hours(output: &[ifm_results::Curve]) -> Option<(String, String)> {
     let curve = output.first()?;
     let middle = curve.points.len() / 2;
     let mut places = vec![0, middle, curve.points.len().saturating_sub(1)];

@@ -3,8 +3,8 @@
 use super::super::common::{ends, load_axis};
 use super::data::{Data, Drawn};
 use crate::format::{meant, plain};
-use ifm_analysis::survey::Curve;
 use ifm_chart::{Chart, Form, Point, Series};
+use ifm_results::Curve;
 
 /// A scenario and its number.
 struct Edge {

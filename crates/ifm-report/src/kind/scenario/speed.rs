@@ -6,14 +6,15 @@ use super::data::{CENTER, Data, Drawn};
 use super::range::band;
 use crate::format::{meant, percent, plain};
 use crate::page::Section;
-use ifm_analysis::insight::{
-    Band, Bands, Meant, Topic, efficiency_curves, step_limit, user_speed_curves,
-};
-use ifm_analysis::survey::{Curve, CurvePoint};
 use ifm_chart::{
     Along, Axis, Chart, Dash, Guide, Plot, Point, Scale, Second, Series, Tone, Weight,
 };
-use ifm_core::sheet::{Quantity, Statistic};
+use ifm_core::Metric;
+use ifm_core::sheet::Statistic;
+use ifm_results::{Curve, CurvePoint};
+use ifm_rules::insight::{
+    Band, Bands, Meant, Topic, efficiency_curves, step_limit, user_speed_curves,
+};
 
 const MS_PER_S: f64 = 1e3;
 /// Maximum number of scenarios whose tail shares a chart with their median.
@@ -97,8 +98,8 @@ fn zones(band: &Band, largest: f64) -> Vec<Guide> {
 
 /// Gaps between tokens, with their zones and their tails.
 pub(super) fn gaps(data: &Data) -> Option<Section> {
-    let middle = data.curves(&Quantity::Itl, CENTER);
-    let tails = data.curves(&Quantity::Itl, &[Statistic::Percentile(99.0)]);
+    let middle = data.curves(Metric::Itl, CENTER);
+    let tails = data.curves(Metric::Itl, &[Statistic::Percentile(99.0)]);
     let all = [&middle, &tails].map(|curves| data.lines(curves, Meant::Ms)).concat();
     let band = &Bands::get().itl_ms;
     let mut drawn = Drawn {
@@ -204,11 +205,11 @@ pub(super) fn speed_range(data: &Data) -> Option<Section> {
 
 /// Best and worst wait for the first token over all scenarios.
 pub(super) fn ttft_range(data: &Data) -> Option<Section> {
-    let curves = data.curves(&Quantity::Ttft, CENTER);
+    let curves = data.curves(Metric::Ttft, CENTER);
     let mut guides = Vec::new();
     // A stated figure without a load has no place on the axis of loads.
-    for point in data.question.survey.points.iter().filter(|point| point.load.is_none()) {
-        let Some(reading) = point.central(&Quantity::Ttft) else { continue };
+    for point in data.question.results.points.iter().filter(|point| point.load.is_none()) {
+        let Some(reading) = point.central(Metric::Ttft) else { continue };
         let name = point.factor(ifm_core::sheet::key::WORKLOAD).unwrap_or_default();
         guides.push(Guide::Horizontal {
             at: reading.value,
@@ -270,7 +271,7 @@ fn ttft_tails(data: &Data) -> Vec<Chart> {
     let mut asked: Vec<Statistic> = target::tails(slo, "ttft");
     asked.retain(|statistic| target::terms(slo, "ttft", *statistic).next().is_some());
     let Some(statistic) = asked.first().copied() else { return Vec::new() };
-    let curves = data.curves(&Quantity::Ttft, &[statistic]);
+    let curves = data.curves(Metric::Ttft, &[statistic]);
     let terms = || target::terms(slo, "ttft", statistic);
     let lines = data.lines(&curves, Meant::Ms);
     let drawn = Drawn {

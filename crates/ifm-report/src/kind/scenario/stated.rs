@@ -5,9 +5,10 @@ use super::dispute::Dispute;
 use crate::format::{ABSENT, count, meant, plain};
 use crate::model::load;
 use crate::page::{Block, Cell, Columns, Head, Section};
-use ifm_analysis::insight::{Meant, Tone, user_speed_curves};
-use ifm_analysis::survey::{CurvePoint, Point, Reading, Survey};
-use ifm_core::sheet::{Quantity, RowRole, Statistic, key};
+use ifm_core::Metric;
+use ifm_core::sheet::{RowRole, Statistic, key, meaning};
+use ifm_results::{CurvePoint, Point, Results, Stat};
+use ifm_rules::insight::{Meant, Tone, user_speed_curves};
 
 /// Before any number.
 const BANNER: &str = "⚠ The document states these figures and shows no data: none of \
@@ -19,11 +20,11 @@ const ROWS_MAX: usize = 100;
 
 /// What is said before any number: that nothing was measured here, and how many use cases the
 /// document counts and gives no figure of.
-pub(super) fn banners(survey: &Survey, named: &[String]) -> Vec<String> {
+pub(super) fn banners(results: &Results, named: &[String]) -> Vec<String> {
     let mut banners = vec![BANNER.to_owned()];
     let unnamed: Vec<&str> = [(key::MODEL, "model"), (key::GPU, "GPU")]
         .into_iter()
-        .filter(|(name, _)| survey.points.iter().all(|point| point.factor(name).is_none()))
+        .filter(|(name, _)| results.points.iter().all(|point| point.factor(name).is_none()))
         .map(|(_, word)| word)
         .collect();
     if !unnamed.is_empty() {
@@ -32,9 +33,9 @@ pub(super) fn banners(survey: &Survey, named: &[String]) -> Vec<String> {
             unnamed.join(" and no ")
         ));
     }
-    let quantity = Quantity::Other(USE_CASES.to_owned());
-    let counts = survey.of_role(RowRole::Stated);
-    let counts = counts.filter_map(|point| point.value(&quantity, Statistic::Value));
+    let quantity = Metric::other(USE_CASES);
+    let counts = results.of_role(RowRole::Stated);
+    let counts = counts.filter_map(|point| point.value(quantity, Statistic::Value));
     let counted = counts.fold(0.0, f64::max);
     let named: Vec<&str> =
         named.iter().map(String::as_str).filter(|name| !name.is_empty()).collect();
@@ -55,7 +56,7 @@ pub(super) fn banners(survey: &Survey, named: &[String]) -> Vec<String> {
 /// users times speed. It is what comes out while all of them get tokens, so what comes out over the
 /// whole time is at most that.
 pub(super) fn implied_output(data: &Data, dispute: Option<Dispute>) -> Option<Block> {
-    let is_told = data.users.cells.iter().any(|cell| cell.central(&Quantity::OutputRate).is_some());
+    let is_told = data.users.cells.iter().any(|cell| cell.central(Metric::OutputRate).is_some());
     if !data.is_stated || is_told {
         return None;
     }
@@ -99,17 +100,17 @@ pub(super) fn no_capacity(is_stated: bool) -> Option<Section> {
 }
 
 /// Every stated figure with its sentence.
-pub(super) fn figures(survey: &Survey, dispute: Option<Dispute>) -> Section {
+pub(super) fn figures(results: &Results, dispute: Option<Dispute>) -> Section {
     let mut rows: Vec<Figure> = Vec::new();
-    for point in survey.of_role(RowRole::Stated) {
-        let mut readings = point.readings.iter().peekable();
-        while let Some(reading) = readings.next() {
+    for point in results.of_role(RowRole::Stated) {
+        let mut stats = point.stats.iter().peekable();
+        while let Some(reading) = stats.next() {
             // The two ends of a range are one figure.
-            let is_end = |other: &&Reading| {
+            let is_end = |other: &&Stat| {
                 let ends = (reading.statistic, other.statistic);
-                other.quantity == reading.quantity && ends == (Statistic::Min, Statistic::Max)
+                other.metric == reading.metric && ends == (Statistic::Min, Statistic::Max)
             };
-            rows.push(Figure { point, reading, end: readings.next_if(is_end) });
+            rows.push(Figure { point, reading, end: stats.next_if(is_end) });
         }
     }
     rows.truncate(ROWS_MAX);
@@ -127,7 +128,7 @@ pub(super) fn figures(survey: &Survey, dispute: Option<Dispute>) -> Section {
             },
             |line| meant(line, Meant::Count),
         )
-        .text("quantity", |of| plain(&quantity_words(&of.reading.quantity)))
+        .text("quantity", |of| plain(&quantity_words(of.reading.metric)))
         .cell(Head::number("figure"), |of| of.cell(dispute))
         .text("statistic", Figure::statistic)
         .text("use case", |of| or_absent(of.point.factor(key::WORKLOAD).as_deref()))
@@ -143,8 +144,8 @@ pub(super) fn figures(survey: &Survey, dispute: Option<Dispute>) -> Section {
 /// A stated figure; of a range with its other end.
 struct Figure<'s> {
     point: &'s Point,
-    reading: &'s Reading,
-    end: Option<&'s Reading>,
+    reading: &'s Stat,
+    end: Option<&'s Stat>,
 }
 
 impl Figure<'_> {
@@ -154,9 +155,9 @@ impl Figure<'_> {
             Some(end) => Cell::text(format!("{} to {}", written(self.reading), written(end))),
             None => Cell { value: Some(value), ..Cell::text(written(self.reading)) },
         };
-        let is_disputed = |dispute: Dispute| match self.reading.quantity {
-            Quantity::Itl | Quantity::Tpot => dispute.is_gap(value),
-            Quantity::UserRate => dispute.is_speed(value),
+        let is_disputed = |dispute: Dispute| match self.reading.metric {
+            Metric::Itl | Metric::Tpot => dispute.is_gap(value),
+            Metric::UserSpeed => dispute.is_speed(value),
             _ => false,
         };
         disputed(cell, dispute.is_some_and(is_disputed))
@@ -175,49 +176,29 @@ impl Figure<'_> {
     }
 }
 
-/// Quantities whose names an import puts after `limit of`, `reference of` and `supposed`.
-const BEHIND: [(&str, Quantity); 8] = [
-    ("Itl", Quantity::Itl),
-    ("Ttft", Quantity::Ttft),
-    ("Tpot", Quantity::Tpot),
-    ("E2e", Quantity::E2e),
-    ("UserRate", Quantity::UserRate),
-    ("OutputRate", Quantity::OutputRate),
-    ("RequestRate", Quantity::RequestRate),
-    ("Efficiency", Quantity::Efficiency),
-];
-
-/// The prefix of another quantity's name, and that quantity.
-fn behind(quantity: &Quantity) -> Option<(String, &'static Quantity)> {
-    let Quantity::Other(name) = quantity else { return None };
-    let (of, name) = name.rsplit_once(' ')?;
-    let (_, inner) = BEHIND.iter().find(|(word, _)| *word == name)?;
-    Some((of.to_owned(), inner))
-}
-
 /// How a quantity is written.
-fn how(quantity: &Quantity) -> Meant {
+fn how(quantity: Metric) -> Meant {
     match quantity {
-        Quantity::Ttft | Quantity::Itl | Quantity::Tpot | Quantity::E2e => Meant::Ms,
-        Quantity::UserRate | Quantity::OutputRate | Quantity::TotalRate => Meant::TokPerS,
-        Quantity::Efficiency | Quantity::ErrorRate => Meant::Share,
-        Quantity::RequestRate => Meant::ReqPerS,
-        Quantity::Other(name) if name == USE_CASES => Meant::Count,
-        other => behind(other).map_or(Meant::Plain, |(_, inner)| how(inner)),
+        Metric::Ttft | Metric::Itl | Metric::Tpot | Metric::E2e => Meant::Ms,
+        Metric::UserSpeed | Metric::OutputRate | Metric::TotalRate => Meant::TokPerS,
+        Metric::Efficiency | Metric::ErrorRate => Meant::Share,
+        Metric::RequestRate => Meant::ReqPerS,
+        Metric::Other(name) if name.as_str() == USE_CASES => Meant::Count,
+        other => meaning::behind(other).map_or(Meant::Plain, |(_, inner)| how(inner)),
     }
 }
 
 /// A figure as it is printed, where that says more than our digits.
-fn written(reading: &Reading) -> String {
-    match (how(&reading.quantity), &reading.printed) {
+fn written(reading: &Stat) -> String {
+    match (how(reading.metric), &reading.printed) {
         (Meant::TokPerS, Some(printed)) => plain(&format!("{printed} tok/s")),
         (how, _) => meant(reading.value, how),
     }
 }
 
 /// A quantity in words.
-fn quantity_words(quantity: &Quantity) -> String {
-    match behind(quantity) {
+fn quantity_words(quantity: Metric) -> String {
+    match meaning::behind(quantity) {
         Some((of, inner)) => format!("{of} {inner}"),
         None => quantity.to_string(),
     }
@@ -234,8 +215,8 @@ mod tests {
             ("supposed Efficiency", "supposed efficiency"),
             ("use cases", "use cases"),
         ] {
-            assert_eq!(quantity_words(&Quantity::Other(name.to_owned())), expect);
+            assert_eq!(quantity_words(Metric::other(name)), expect);
         }
-        assert_eq!(quantity_words(&Quantity::Ttft), Quantity::Ttft.to_string());
+        assert_eq!(quantity_words(Metric::Ttft), Metric::Ttft.to_string());
     }
 }

@@ -6,17 +6,18 @@ use super::data::{CENTER, Data, Drawn};
 use crate::format::{meant, plain};
 use crate::model::load_words;
 use crate::page::Section;
-use ifm_analysis::insight::{Meant, Place, Topic, configurations, is_per_gpu, knee_at};
-use ifm_analysis::survey::Curve;
 use ifm_chart::{Axis, Cartesian, Chart, Form, Note, Point, Second, Series, Tone, Weight};
-use ifm_core::sheet::{Quantity, Statistic};
+use ifm_core::Metric;
+use ifm_core::sheet::Statistic;
+use ifm_results::Curve;
+use ifm_rules::insight::{Meant, Place, Topic, configurations, is_per_gpu, knee_at};
 
 const SECONDS_PER_HOUR: f64 = 3600.0;
 
 /// Output of the server at each load, in tokens per second and per hour.
 pub(super) fn throughput(data: &Data) -> Option<Section> {
     let rate = [Statistic::Value, Statistic::Mean, Statistic::Median];
-    let curves = data.curves(&Quantity::OutputRate, &rate);
+    let curves = data.curves(Metric::OutputRate, &rate);
     let mut loads: Vec<f64> =
         curves.iter().flat_map(|curve| &curve.points).map(|point| point.at).collect();
     loads.sort_unstable_by(f64::total_cmp);
@@ -94,7 +95,7 @@ pub(super) fn pareto(data: &Data) -> Option<Section> {
             let name = plain(&one.name);
             let most = fittings
                 .iter()
-                .find(|fitting| ifm_analysis::survey::name_of(&fitting.of) == one.name)
+                .find(|fitting| ifm_results::name_of(&fitting.of) == one.name)
                 .and_then(|fitting| fitting.load());
             let frontier = one.frontier(&all);
             let is_best = frontier.iter().all(|on| *on);
@@ -137,7 +138,7 @@ pub(super) fn pareto(data: &Data) -> Option<Section> {
 pub(super) fn under_load(data: &Data) -> Option<Section> {
     let curves = |statistics: &[Statistic]| {
         data.ordered(data.rates.curves_against(&data.keys(), |cell| {
-            Some((cell.load()?.value(), cell.first_of(&Quantity::Ttft, statistics)?))
+            Some((cell.load()?.value(), cell.first_of(Metric::Ttft, statistics)?))
         }))
     };
     let (middle, tails) = (curves(CENTER), curves(&[Statistic::Percentile(95.0)]));

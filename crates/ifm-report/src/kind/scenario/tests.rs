@@ -1,16 +1,16 @@
 //! Pages of made-up runs and of a document that only states figures.
 
-use super::super::testing::Results;
+use super::super::testing::Shown;
 use crate::ReportModel;
 use crate::TerminalStyle;
 use crate::page::{Block, Page, Pictures, html, markdown, terminal};
-use ifm_analysis::insight::Question;
-use ifm_analysis::testing::{closed_loop, run};
 use ifm_chart::Plot;
+use ifm_core::Metric;
 use ifm_core::sheet::{
-    Factors, Figure, Part, PartKind, Place, Quantity, Row, RowRole, Sheet, Source, Statistic, Unit,
-    key,
+    Factors, Figure, Part, PartKind, Place, Row, RowRole, Sheet, Source, Statistic, Unit, key,
 };
+use ifm_metrics::testing::{closed_loop, run};
+use ifm_rules::insight::Question;
 
 /// A run of one use case: users with TTFT and ITL in ms, and the prompt length in tokens.
 fn model(name: &str, tokens: u32, levels: &[(u32, f64, f64)]) -> ReportModel {
@@ -46,7 +46,7 @@ fn models() -> Vec<ReportModel> {
 
 /// The page of a kind that is recognised, with everything asked.
 fn page(runs: &[ReportModel], sheets: &[Sheet], ask: impl FnOnce(&mut Question)) -> Page {
-    let results = Results { runs, sheets, ..Results::default() };
+    let results = Shown { runs, sheets, ..Shown::default() };
     results
         .draw(|question| {
             if let Some(first) = runs.first() {
@@ -105,14 +105,14 @@ fn sheet() -> Sheet {
         Figure::new(quantity, Statistic::Value, value, unit).as_printed(value.to_string())
     };
     let rows = vec![
-        row(Some("Chatbot"), Some(1), figure(Quantity::UserRate, 172.5, Unit::PerS)),
-        row(Some("Tools"), Some(32), figure(Quantity::UserRate, 13.2, Unit::PerS)),
-        row(Some("Chatbot"), Some(32), figure(Quantity::Efficiency, 41.0, Unit::Percent)),
-        row(None, Some(32), figure(Quantity::UserRate, 70.6, Unit::PerS)),
-        row(Some("Chatbot"), Some(1), figure(Quantity::Itl, 5.8, Unit::Ms)),
-        row(Some("Tools"), Some(32), figure(Quantity::Itl, 75.8, Unit::Ms)),
-        row(Some("Chatbot"), None, figure(Quantity::Ttft, 211.0, Unit::Ms)),
-        row(Some("Tools"), Some(32), figure(Quantity::Ttft, 6.18, Unit::S)),
+        row(Some("Chatbot"), Some(1), figure(Metric::UserSpeed, 172.5, Unit::PerS)),
+        row(Some("Tools"), Some(32), figure(Metric::UserSpeed, 13.2, Unit::PerS)),
+        row(Some("Chatbot"), Some(32), figure(Metric::Efficiency, 41.0, Unit::Percent)),
+        row(None, Some(32), figure(Metric::UserSpeed, 70.6, Unit::PerS)),
+        row(Some("Chatbot"), Some(1), figure(Metric::Itl, 5.8, Unit::Ms)),
+        row(Some("Tools"), Some(32), figure(Metric::Itl, 75.8, Unit::Ms)),
+        row(Some("Chatbot"), None, figure(Metric::Ttft, 211.0, Unit::Ms)),
+        row(Some("Tools"), Some(32), figure(Metric::Ttft, 6.18, Unit::S)),
     ];
     let part = Part {
         rows,
@@ -135,7 +135,7 @@ fn stated_figures_stay_stated() {
 /// What the checks say of a document, and its page.
 fn audited(sheet: &Sheet) -> Page {
     let (sheets, kind) = (std::slice::from_ref(sheet), Some("scenario"));
-    Results { sheets, kind, is_audited: true, ..Results::default() }.draw(|_| {}).1
+    Shown { sheets, kind, is_audited: true, ..Shown::default() }.draw(|_| {}).1
 }
 
 /// The stated figures, with the gap and the efficiency that the others make.
@@ -143,7 +143,7 @@ fn with_all_gaps() -> Sheet {
     let mut sheet = sheet();
     let mut row = sheet.parts[0].rows[2].clone();
     row.factors.set(key::WORKLOAD, "Tools");
-    row.figures = vec![Figure::new(Quantity::Efficiency, Statistic::Value, 8.0, Unit::Percent)];
+    row.figures = vec![Figure::new(Metric::Efficiency, Statistic::Value, 8.0, Unit::Percent)];
     sheet.parts[0].rows.push(row);
     sheet
 }
@@ -174,9 +174,9 @@ fn a_speed_that_a_check_disputes_is_marked_wherever_it_stands() {
         let is_tools = row.factors.get(key::WORKLOAD) == Some("Tools");
         for figure in row.figures.iter_mut().filter(|_| is_tools) {
             let value = match figure.quantity {
-                Quantity::Itl => 14.9,
-                Quantity::UserRate => 67.1,
-                Quantity::Efficiency => 40.0,
+                Metric::Itl => 14.9,
+                Metric::UserSpeed => 67.1,
+                Metric::Efficiency => 40.0,
                 _ => continue,
             };
             figure.value = Some(value);
@@ -191,12 +191,7 @@ fn a_speed_that_a_check_disputes_is_marked_wherever_it_stands() {
 fn use_cases_without_a_figure_are_told() {
     let mut sheet = sheet();
     let mut row = Row::new(RowRole::Stated, Place::line(9));
-    row.figures = vec![Figure::new(
-        Quantity::Other("use cases".to_owned()),
-        Statistic::Value,
-        4.0,
-        Unit::Count,
-    )];
+    row.figures = vec![Figure::new(Metric::other("use cases"), Statistic::Value, 4.0, Unit::Count)];
     sheet.parts[0].rows.push(row);
     let banners = page(&[], std::slice::from_ref(&sheet), |_| {}).banners;
     assert!(banners[2].contains("2 of 4 use cases are missing"), "{banners:?}");
@@ -214,7 +209,7 @@ fn what_speeds_imply_for_the_server_is_computed_and_said_to_be() {
     assert!(text.contains("Computed from stated figures, not stated"), "{text}");
     assert!(!text.contains("| Chatbot | 1 | 173 tok/s | 173 tok/s |"), "of several users alone");
     // Where the document states it, nothing is computed.
-    let stated = Figure::new(Quantity::OutputRate, Statistic::Value, 400.0, Unit::PerS);
+    let stated = Figure::new(Metric::OutputRate, Statistic::Value, 400.0, Unit::PerS);
     sheet.parts[0].rows[1].figures.push(stated);
     let text = markdown(&page(&[], &[sheet], |_| {}), Pictures::None);
     assert!(!text.contains("Computed from stated figures"), "{text}");

@@ -1,4 +1,4 @@
-//! The charts of a run: each against the load, from the points of its survey.
+//! The charts of a run: each against the load, from the points of its results.
 
 use super::super::common::{ends, largest, lines, load_axis, value_axis};
 use super::super::limit::{self, Bounded};
@@ -6,16 +6,16 @@ use super::super::target;
 use crate::ReportModel;
 use crate::format::meant;
 use crate::model::load;
-use ifm_analysis::insight::{Meant, OUTPUT, Question, Topic};
-use ifm_analysis::level::USER_RATE_ESTIMATED;
-use ifm_analysis::slo::VerdictState;
-use ifm_analysis::survey::{Curve, CurvePoint, Pool, Pooled, readings_of};
 use ifm_chart::{Axis, Cartesian, Chart, Dash, Plot, Point, Scale, Series, Weight};
 use ifm_core::Metric;
 use ifm_core::metric::MetricUnit;
-use ifm_core::sheet::{PartKind, Quantity, Statistic};
+use ifm_core::sheet::{PartKind, Statistic};
 use ifm_core::spec::SloTerm;
 use ifm_core::words::counted;
+use ifm_metrics::level::USER_RATE_ESTIMATED;
+use ifm_metrics::slo::VerdictState;
+use ifm_results::{Curve, CurvePoint, Pool, Pooled, readings_of};
+use ifm_rules::insight::{Meant, OUTPUT, Question, Topic};
 
 /// A latency limit is drawn up to this multiple of the largest value: further away it would flatten
 /// the curves.
@@ -32,7 +32,7 @@ pub(super) type Shown = (Chart, &'static [Topic], Option<String>);
 /// The charts with the limit of the machine, where machine and model are known; none with fewer
 /// than two different loads.
 pub(super) fn charts(model: &ReportModel, question: &Question) -> Vec<Shown> {
-    let pool = question.survey.pool(PartKind::Serving);
+    let pool = question.results.pool(PartKind::Serving);
     let mut all: Vec<(Option<Chart>, &'static [Topic])> = vec![
         (output(&pool), &[Topic::Throughput, Topic::Scaling]),
         (pareto(&pool), &[Topic::Pareto, Topic::DecodeSpeed]),
@@ -70,14 +70,14 @@ pub(super) fn marks(chart: &Chart) -> Option<String> {
     let has = |is: fn(&Point) -> bool| plot.series.iter().flat_map(|all| &all.points).any(is);
     let few = "Hollow: misses the target, or too few samples (few).";
     let hollow = has(|point| !point.is_trusted).then_some(few);
-    let band = "Bands: 95 % intervals (repeats: of the mean).";
+    let band = "Bands: 95 % intervals (repeats: of their geometric mean).";
     let band = has(|point| point.low.is_some()).then_some(band);
     let words: Vec<&str> = hollow.into_iter().chain(band).collect();
     (!words.is_empty()).then(|| words.join(" "))
 }
 
 /// A quantity against the load, where two loads have it.
-fn curve<'a>(pool: &Pool<'a>, quantity: &Quantity, statistics: &[Statistic]) -> Option<Curve<'a>> {
+fn curve<'a>(pool: &Pool<'a>, quantity: Metric, statistics: &[Statistic]) -> Option<Curve<'a>> {
     let reading =
         |cell: &Pooled| Some((cell.load()?.value(), cell.first_of(quantity, statistics)?));
     let curve = pool.curves_against(&[], reading).pop()?;
@@ -94,7 +94,7 @@ fn is_inside(cell: &Pooled) -> bool {
 }
 
 fn output(pool: &Pool) -> Option<Chart> {
-    let curves = [curve(pool, &Quantity::OutputRate, OUTPUT)?];
+    let curves = [curve(pool, Metric::OutputRate, OUTPUT)?];
     let mut series = lines(&curves, Meant::TokPerS);
     for line in &mut series {
         line.name = "output".to_owned();
@@ -110,12 +110,12 @@ fn output(pool: &Pool) -> Option<Chart> {
 /// Output of the server against the speed for one user, a point for each load.
 fn pareto(pool: &Pool) -> Option<Chart> {
     let speed = |cell: &Pooled| {
-        let estimated = || cell.central(&Quantity::Other(USER_RATE_ESTIMATED.to_owned()));
-        cell.central(&Quantity::UserRate).or_else(estimated)
+        let estimated = || cell.central(Metric::other(USER_RATE_ESTIMATED));
+        cell.central(Metric::UserSpeed).or_else(estimated)
     };
     let by_load = pool.curves_against(&[], |cell| Some((cell.load()?.value(), speed(cell)?)));
     let point = |at: &CurvePoint| {
-        let output = at.cell.first_of(&Quantity::OutputRate, OUTPUT)?.value;
+        let output = at.cell.first_of(Metric::OutputRate, OUTPUT)?.value;
         let point = Point::at(at.reading.value, output).trusted(is_inside(&at.cell));
         let label = Some(load(at.cell.load()));
         Some(Point { label, ..point.told(meant(output, Meant::TokPerS)) })
@@ -178,7 +178,7 @@ fn over_the_load(model: &ReportModel, pool: &Pool, metric: Metric) -> Option<Cha
     let (mut curves, mut series) = (Vec::new(), Vec::new());
     for (index, p) in [50.0].into_iter().chain(tails).enumerate() {
         let of_p = [Statistic::percentile(p)];
-        let curves_of = quantities.iter().map(|quantity| curve(pool, quantity, &of_p));
+        let curves_of = quantities.iter().map(|quantity| curve(pool, *quantity, &of_p));
         let Some(curve) = curves_of.flatten().next() else { continue };
         for mut line in lines(std::slice::from_ref(&curve), how) {
             for point in line.points.iter_mut().filter(|point| !point.is_trusted) {
@@ -206,15 +206,15 @@ fn over_the_load(model: &ReportModel, pool: &Pool, metric: Metric) -> Option<Cha
 mod tests {
     use crate::ReportModel;
     use crate::testing::{model, single, sweep};
-    use ifm_analysis::insight::Question;
-    use ifm_analysis::survey::Survey;
     use ifm_chart::{Guide, Plot};
+    use ifm_results::Results;
+    use ifm_rules::insight::Question;
 
     #[test]
     fn a_sweep_has_four_charts_and_a_single_level_none() {
         let drawn = |model: &ReportModel| {
-            let survey = Survey::of_run(&model.manifest, &model.summary);
-            super::charts(model, &Question::new(&survey))
+            let results = Results::of_run(&model.manifest, &model.summary);
+            super::charts(model, &Question::new(&results))
         };
         let charts = drawn(&model(&sweep()));
         let ids: Vec<&str> = charts.iter().map(|(chart, ..)| chart.id.as_str()).collect();
@@ -228,7 +228,7 @@ mod tests {
         assert!(drawn(&model(&single())).is_empty());
         let mut asked = model(&sweep());
         asked.manifest.spec.slo =
-            ifm_analysis::slo::parse("e2e:p90<1s,speed:p5>20").expect("a target");
+            ifm_metrics::slo::parse("e2e:p90<1s,speed:p5>20").expect("a target");
         let charts = drawn(&asked);
         let ids: Vec<&str> = charts.iter().map(|(chart, ..)| chart.id.as_str()).collect();
         assert_eq!(ids, ["output", "pareto", "ttft", "itl", "e2e"]);
@@ -242,13 +242,13 @@ mod tests {
     #[test]
     fn the_limit_of_a_known_machine_is_drawn_with_its_formula_and_source() {
         let model = model(&sweep());
-        let survey = Survey::of_run(&model.manifest, &model.summary);
-        let unknown = super::charts(&model, &Question::new(&survey));
+        let results = Results::of_run(&model.manifest, &model.summary);
+        let unknown = super::charts(&model, &Question::new(&results));
         assert!(unknown.iter().all(|(.., caption)| caption.is_none()));
         let question = Question {
             gpu: Some("H100 SXM".to_owned()),
             model: Some("Llama-3.1-8B-Instruct".to_owned()),
-            ..Question::new(&survey)
+            ..Question::new(&results)
         };
         let charts = super::charts(&model, &question);
         let (chart, _, caption) =

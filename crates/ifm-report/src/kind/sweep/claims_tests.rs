@@ -4,8 +4,8 @@
 use super::{run as page, spread};
 use crate::terminal::{TerminalStyle, terminal};
 use crate::testing::{model, sweep};
-use ifm_analysis::slo::VerdictState;
 use ifm_core::{LevelEnd, RunData, RunState};
+use ifm_metrics::slo::VerdictState;
 
 const PLAIN: TerminalStyle =
     TerminalStyle { width: 80, color: false, ascii: false, verbose: false };

@@ -5,7 +5,7 @@
 use crate::ReportModel;
 use crate::model::load_words;
 use crate::page::{Block, Cell, Head, Section, Table};
-use ifm_analysis::LevelSummary;
+use ifm_metrics::LevelSummary;
 
 /// The classes of mixed traffic of each level; absent for one workload alone.
 pub(super) fn section(model: &ReportModel) -> Option<Section> {

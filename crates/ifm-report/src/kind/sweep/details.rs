@@ -5,10 +5,10 @@ use crate::format::{ABSENT, count, number, percent};
 use crate::model::load;
 use crate::page::{Block, Cell, Column, Columns, Head, Section};
 use crate::{metric_table, words};
-use ifm_analysis::LevelSummary;
-use ifm_analysis::level::{MetricValues, TokenFacts};
-use ifm_analysis::stat::Distribution;
-use ifm_analysis::stat::quantile::PERCENTILE_RULE;
+use ifm_metrics::LevelSummary;
+use ifm_metrics::level::{MetricValues, TokenFacts};
+use ifm_metrics::stat::Distribution;
+use ifm_metrics::stat::quantile::PERCENTILE_RULE;
 
 const PERCENTILES: [f64; 4] = [50.0, 90.0, 95.0, 99.0];
 

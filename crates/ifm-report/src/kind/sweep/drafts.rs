@@ -6,10 +6,10 @@ use crate::format::{ABSENT, count, percent, whole};
 use crate::model::{ReportModel, load, load_words};
 use crate::page::{Block, Columns, Figure, Section};
 use crate::words;
-use ifm_analysis::LevelSummary;
-use ifm_analysis::insight::Meant;
-use ifm_analysis::speculation::Speculation;
 use ifm_chart::{Axis, Cartesian, Chart, Form, Point, Series};
+use ifm_metrics::LevelSummary;
+use ifm_metrics::speculation::Speculation;
+use ifm_rules::insight::Meant;
 
 /// More levels than this cannot be distinguished in a bar chart: the first and the last ones are shown.
 const SERIES_MAX: usize = 4;
@@ -85,8 +85,8 @@ fn chart(rows: &[Row]) -> Option<Chart> {
 mod tests {
     use crate::testing::{model, single};
     use crate::{TerminalStyle, html, json, markdown, terminal};
-    use ifm_analysis::testing::telemetry;
-    use ifm_core::series::Quantity;
+    use ifm_core::series::Signal;
+    use ifm_metrics::testing::telemetry;
 
     #[test]
     fn drafts_are_told_everywhere_and_nowhere_without_them() {
@@ -96,12 +96,12 @@ mod tests {
         let mut series = |quantity, source: &str, by: f64| {
             run.series.push(telemetry(quantity, source, (0.0, 100.0), &|at_s| by * at_s));
         };
-        series(Quantity::ServerDrafts, "vLLM /metrics", 400.0);
-        series(Quantity::ServerDraftTokens, "vLLM /metrics", 800.0);
-        series(Quantity::ServerAcceptedTokens, "vLLM /metrics", 520.0);
-        series(Quantity::ServerAcceptedAt, "vLLM /metrics position 0", 320.0);
-        series(Quantity::ServerAcceptedAt, "vLLM /metrics position 1", 200.0);
-        let mut several = ifm_analysis::summarize(&run);
+        series(Signal::ServerDrafts, "vLLM /metrics", 400.0);
+        series(Signal::ServerDraftTokens, "vLLM /metrics", 800.0);
+        series(Signal::ServerAcceptedTokens, "vLLM /metrics", 520.0);
+        series(Signal::ServerAcceptedAt, "vLLM /metrics position 0", 320.0);
+        series(Signal::ServerAcceptedAt, "vLLM /metrics position 1", 200.0);
+        let mut several = ifm_metrics::summarize(&run);
         let again = several.levels.first().cloned();
         several.levels.extend(again);
         let model = model(&run);

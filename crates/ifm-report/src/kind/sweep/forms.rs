@@ -5,7 +5,7 @@
 use crate::ReportModel;
 use crate::model::load_words;
 use crate::page::{Block, Cell, Head, Section, Table};
-use ifm_analysis::LevelSummary;
+use ifm_metrics::LevelSummary;
 
 /// The forms of each level; absent where all answers are free.
 pub(super) fn section(model: &ReportModel) -> Option<Section> {

@@ -5,9 +5,9 @@ use crate::ReportModel;
 use crate::format::{bytes, command_line, count, number, percent, plain, span};
 use crate::page::{Block, Columns, Section, Table};
 use crate::words::DEFINITIONS;
-use ifm_analysis::machine::told_of;
 use ifm_core::ClientHealth;
 use ifm_core::health::SpanQuantiles;
+use ifm_metrics::machine::told_of;
 
 /// The method section.
 pub(super) fn section(model: &ReportModel) -> Section {

@@ -26,19 +26,19 @@ use crate::page::{
 };
 use crate::parts;
 use crate::words::{self, AnswerTopic, note};
-use ifm_analysis::LevelSummary;
-use ifm_analysis::Severity;
-use ifm_analysis::answer::{Answers as RunAnswers, UsersState};
-use ifm_analysis::comparison::SurveyEvidence;
-use ifm_analysis::insight::{Insight, Question, Tone, Topic, insights};
-use ifm_analysis::level::Load;
-use ifm_analysis::say;
-use ifm_analysis::slo::VerdictState;
-use ifm_analysis::stat::{Distribution, Percentile};
-use ifm_analysis::survey::{Pool, Pooled, Survey};
-use ifm_analysis::warning::CheckState;
+use ifm_compare::comparison::ResultsEvidence;
 use ifm_core::order::Order as _;
 use ifm_core::sheet::PartKind;
+use ifm_metrics::LevelSummary;
+use ifm_metrics::Severity;
+use ifm_metrics::answer::{Answers as RunAnswers, UsersState};
+use ifm_metrics::level::Load;
+use ifm_metrics::slo::VerdictState;
+use ifm_metrics::stat::{Distribution, Percentile};
+use ifm_metrics::warning::CheckState;
+use ifm_results::say;
+use ifm_results::{Pool, Pooled, Results};
+use ifm_rules::insight::{Insight, Question, Tone, Topic, insights};
 
 pub(super) const KIND: Kind = Kind {
     word: "sweep",
@@ -57,12 +57,12 @@ fn page(subject: &Subject) -> Page {
 
 /// The page of a run, compared with its own target.
 pub(crate) fn run(model: &ReportModel) -> Page {
-    let survey = Survey::of_run(&model.manifest, &model.summary);
+    let results = Results::of_run(&model.manifest, &model.summary);
     let slo = model.manifest.spec.slo.named();
     let usd_per_hour = model.manifest.capacity.as_ref().and_then(|found| found.usd_per_hour);
-    let evidence = SurveyEvidence::new([model.evidence.clone()], &[]);
+    let evidence = ResultsEvidence::new([model.evidence.clone()], &[]);
     let evidence = &evidence;
-    let question = Question { slo, usd_per_hour, evidence, ..Question::new(&survey) };
+    let question = Question { slo, usd_per_hour, evidence, ..Question::new(&results) };
     let mut page = asked(model, &question);
     page.banners.splice(0..0, model.predicted().map(|words| format!("⚠ {words}.")));
     page
@@ -81,7 +81,7 @@ fn asked(model: &ReportModel, question: &Question) -> Page {
     );
     let mut insights = insights(question);
     tell_first_wave(&mut insights, model, question);
-    let pool = question.survey.pool(PartKind::Serving);
+    let pool = question.results.pool(PartKind::Serving);
     let answers = Answers::new(question, &pool, &[]);
     let mut sections = vec![
         charts(model, question, &insights),
@@ -163,7 +163,7 @@ fn banners(model: &ReportModel) -> Vec<String> {
     if model.summary.answers.is_none() {
         banners.push("✗ No request was measured.".to_owned());
     }
-    let is_invalid = |check: &&ifm_analysis::CheckResult| check.state() == CheckState::Invalid;
+    let is_invalid = |check: &&ifm_metrics::CheckResult| check.state() == CheckState::Invalid;
     let invalid: Vec<&str> =
         model.summary.checks.iter().filter(is_invalid).map(|check| check.title).collect();
     if !invalid.is_empty() {
@@ -390,7 +390,7 @@ fn trust(model: &ReportModel) -> Trust {
         CheckState::Invalid => "✗ invalid",
         CheckState::NotApplicable => "– not applicable",
     };
-    let check = |check: &ifm_analysis::CheckResult| Check {
+    let check = |check: &ifm_metrics::CheckResult| Check {
         state: match words::is_noted(check) {
             true => "· noted".to_owned(),
             false => state(check.state()).to_owned(),
@@ -527,7 +527,7 @@ mod tests {
     use super::run as page;
     use crate::page::{Pictures, html, markdown};
     use crate::testing::{all_failed, burst, model, single, sweep};
-    use ifm_analysis::insight::Tone;
+    use ifm_rules::insight::Tone;
 
     /// The sentence is as careful as the first answer.
     #[test]

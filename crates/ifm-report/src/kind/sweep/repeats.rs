@@ -5,8 +5,8 @@ use crate::format::{ABSENT, count, number, span};
 use crate::model::load;
 use crate::page::{Block, Cell, Column, Columns, Head, Section};
 use crate::words;
-use ifm_analysis::Repeated;
-use ifm_analysis::repeats::Between;
+use ifm_metrics::Repeated;
+use ifm_metrics::repeats::Between;
 
 /// One row for each load that was measured more than once; nothing where none was.
 pub(super) fn section(model: &ReportModel) -> Option<Section> {

@@ -6,9 +6,9 @@ use crate::ReportModel;
 use crate::format::{marked_span, percent, span};
 use crate::model::load_words;
 use crate::page::{Block, Cell, Figure, Head, Section, Table};
-use ifm_analysis::LevelSummary;
-use ifm_analysis::level::TurnSummary;
 use ifm_chart::{Axis, Cartesian, Chart, Dash, Form, Mark, Point, Scale, Series};
+use ifm_metrics::LevelSummary;
+use ifm_metrics::level::TurnSummary;
 
 const NS_PER_MS: f64 = 1e6;
 const NS_PER_S: f64 = 1e9;
@@ -214,8 +214,8 @@ fn shares(level: &LevelSummary) -> Option<Chart> {
 #[cfg(test)]
 mod tests {
     use crate::testing::model;
-    use ifm_analysis::testing::{conversations, run};
     use ifm_chart::Plot;
+    use ifm_metrics::testing::{conversations, run};
 
     #[test]
     fn sessions_are_a_table_and_charts() {

@@ -11,23 +11,24 @@ use super::KIND;
 use crate::format::{meant, number, plain};
 use crate::model::load;
 use crate::page::{Block, Cell, Column, Columns, Figure, Head, Page, Section, Table, Tile};
-use ifm_analysis::comparison::Doubt;
-use ifm_analysis::insight::{
+use ifm_chart::{Cartesian, Chart, Plot};
+use ifm_compare::comparison::Doubt;
+use ifm_core::Metric;
+use ifm_core::order::Order as _;
+use ifm_core::sheet::{PartKind, Statistic, key};
+use ifm_core::spec::SloSpec;
+use ifm_core::words::counted;
+use ifm_metrics::level::Load;
+use ifm_results::{Curve, Pool, Pooled, Stat, factor_words};
+use ifm_rules::insight::{
     CENTER, Delta, Meant, OUTPUT, Question, Tone, Topic, setup_of, told_by, user_speed,
     user_speed_curves,
 };
-use ifm_analysis::level::Load;
-use ifm_analysis::survey::{Curve, Pool, Pooled, Reading, factor_words};
-use ifm_chart::{Cartesian, Chart, Plot};
-use ifm_core::order::Order as _;
-use ifm_core::sheet::{PartKind, Quantity, Statistic, key};
-use ifm_core::spec::SloSpec;
-use ifm_core::words::counted;
 
 /// The page.
 pub(super) fn page(subject: &Subject) -> Page {
-    let survey = subject.question.survey;
-    let pool = survey.pool(PartKind::Serving);
+    let results = subject.question.results;
+    let pool = results.pool(PartKind::Serving);
     let by = told_by(&subject.question);
     let figures = figures(subject, &pool, &by);
     let mut sections = Vec::new();
@@ -38,7 +39,7 @@ pub(super) fn page(subject: &Subject) -> Page {
     sections.extend(answers.capacity(subject.insights));
     sections.extend(answers.cost(subject.insights));
     sections.push(Section::new("Points", vec![Block::Table(points(&pool, &by))]));
-    let page = frame(subject, (KIND.word, survey), subject.insights, (key::MODEL, "Measurements"));
+    let page = frame(subject, (KIND.word, results), subject.insights, (key::MODEL, "Measurements"));
     let points = || pool.cells.iter().flat_map(|cell| &cell.points);
     let predicted = points().filter(|point| point.is_predicted()).count();
     let of_them = match predicted {
@@ -49,11 +50,11 @@ pub(super) fn page(subject: &Subject) -> Page {
         ),
     };
     // A prediction wins nothing against a measurement.
-    let measured = survey.without_predictions();
-    let tiles: Vec<Tile> = match survey.is_mixed() {
+    let measured = results.without_predictions();
+    let tiles: Vec<Tile> = match results.is_mixed() {
         false => answers.tile().into_iter().chain(tiles(&subject.question, &pool, &by)).collect(),
         true => {
-            let question = Question { survey: &measured, ..subject.question.clone() };
+            let question = Question { results: &measured, ..subject.question.clone() };
             let (pool, by) = (measured.pool(PartKind::Serving), told_by(&question));
             let answer = Answers::new(&question, &pool, &by).tile();
             answer.into_iter().chain(tiles(&question, &pool, &by)).collect()
@@ -114,7 +115,7 @@ fn tiles(question: &Question, pool: &Pool, by: &[String]) -> Vec<Tile> {
     let mut output: Vec<(&Pooled, f64)> = pool
         .cells
         .iter()
-        .filter_map(|cell| Some((cell, cell.central(&Quantity::OutputRate)?.value)))
+        .filter_map(|cell| Some((cell, cell.central(Metric::OutputRate)?.value)))
         .collect();
     output.order_by(|a, b| b.1.total_cmp(&a.1));
     let curves = user_speed_curves(pool, by);
@@ -122,7 +123,7 @@ fn tiles(question: &Question, pool: &Pool, by: &[String]) -> Vec<Tile> {
     let mut speeds: Vec<(&Pooled, f64)> =
         points.map(|point| (&point.cell, point.reading.value)).collect();
     speeds.order_by(|a, b| b.1.total_cmp(&a.1));
-    let most = |a: &Pooled, b: &Pooled| question.delta(a, b, &Quantity::OutputRate, OUTPUT);
+    let most = |a: &Pooled, b: &Pooled| question.delta(a, b, Metric::OutputRate, OUTPUT);
     let fastest = |a: &Pooled, b: &Pooled| user_speed(question, a, b);
     [
         tile("What gives most output?", &output, &most, Topic::Throughput),
@@ -138,7 +139,7 @@ struct Shown {
     id: &'static str,
     question: &'static str,
     name: &'static str,
-    quantity: Quantity,
+    quantity: Metric,
     /// The metric of a latency target; absent for what is not a latency.
     metric: Option<&'static str>,
     statistics: Vec<Statistic>,
@@ -164,22 +165,22 @@ fn shown(slo: &SloSpec) -> [Shown; 6] {
         metric: Some(metric),
         ..of(id, name, quantity, question, &target::tails(slo, metric), &[])
     };
-    let (ttft, itl) = (Quantity::Ttft, Quantity::Itl);
+    let (ttft, itl) = (Metric::Ttft, Metric::Itl);
     let long = "How long until the first token?";
     [
         of(
             "output",
             "output",
-            Quantity::OutputRate,
+            Metric::OutputRate,
             "Output throughput",
             OUTPUT,
             &[Topic::Throughput],
         ),
-        middle("ttft", "TTFT", ttft.clone(), long, &[Topic::Ttft]),
+        middle("ttft", "TTFT", ttft, long, &[Topic::Ttft]),
         tail("ttft-tail", "ttft", "TTFT", ttft, "How long do the slowest requests wait?"),
-        middle("itl", "ITL", itl.clone(), "How long between tokens?", &[Topic::Itl]),
+        middle("itl", "ITL", itl, "How long between tokens?", &[Topic::Itl]),
         tail("itl-tail", "itl", "ITL", itl, "How long are the long gaps?"),
-        middle("e2e", "E2E", Quantity::E2e, "How long does a whole answer take?", &[]),
+        middle("e2e", "E2E", Metric::E2e, "How long does a whole answer take?", &[]),
     ]
 }
 
@@ -188,7 +189,7 @@ pub(in crate::kind) fn figures(subject: &Subject, pool: &Pool, by: &[String]) ->
     let mut figures = Vec::new();
     for shown in shown(&subject.question.slo) {
         let curves = pool.curves_against(&names, |cell| {
-            Some((cell.load()?.value(), cell.first_of(&shown.quantity, &shown.statistics)?))
+            Some((cell.load()?.value(), cell.first_of(shown.quantity, &shown.statistics)?))
         });
         let curves: Vec<Curve> =
             curves.into_iter().filter(|curve| curve.points.len() > 1).collect();
@@ -260,21 +261,21 @@ pub(in super::super) fn load_of(cell: &Pooled) -> String {
 }
 
 /// A column: its name, what it shows, and how.
-type Measured = (&'static str, Quantity, &'static [Statistic], Meant);
+type Measured = (&'static str, Metric, &'static [Statistic], Meant);
 
 const PER_MEGA: f64 = 1e6;
 
 /// What columns of media are, in words.
-const EXPLAINED: [(Quantity, &str); 6] = [
-    (Quantity::ImageRate, "images in the prompts of complete answers, per second"),
-    (Quantity::PixelRate, "pixels of images and video frames, likewise, in millions"),
+const EXPLAINED: [(Metric, &str); 6] = [
+    (Metric::ImageRate, "images in the prompts of complete answers, per second"),
+    (Metric::PixelRate, "pixels of images and video frames, likewise, in millions"),
     (
-        Quantity::AudioRate,
+        Metric::LevelRtfx,
         "seconds of audio in the prompts of complete answers, per second: many are heard at once",
     ),
-    (Quantity::Rtfx, "seconds of audio in a prompt over its end-to-end time"),
-    (Quantity::Ttfa, "time to the first byte of audio in an answer"),
-    (Quantity::Rtf, "end-to-end time over the length of the audio in the answer"),
+    (Metric::Rtfx, "seconds of audio in a prompt over its end-to-end time"),
+    (Metric::Ttfa, "time to the first byte of audio in an answer"),
+    (Metric::Rtf, "end-to-end time over the length of the audio in the answer"),
 ];
 
 /// Words for a concurrency that is not limited.
@@ -285,21 +286,21 @@ pub(in super::super) fn points(pool: &Pool, by: &[String]) -> Table {
     const RATE: &[Statistic] = &[Statistic::Value, Statistic::Mean];
     const P99: &[Statistic] = &[Statistic::Percentile(99.0)];
     let measures: [Measured; 15] = [
-        ("req/s", Quantity::RequestRate, RATE, Meant::Plain),
-        ("out tok/s", Quantity::OutputRate, OUTPUT, Meant::Plain),
-        ("TTFT", Quantity::Ttft, CENTER, Meant::Ms),
-        ("TTFT p99", Quantity::Ttft, P99, Meant::Ms),
-        ("TPOT", Quantity::Tpot, CENTER, Meant::Ms),
-        ("ITL", Quantity::Itl, CENTER, Meant::Ms),
-        ("ITL p99", Quantity::Itl, P99, Meant::Ms),
-        ("E2E", Quantity::E2e, CENTER, Meant::Ms),
-        ("images/s", Quantity::ImageRate, RATE, Meant::Plain),
-        ("megapixels/s", Quantity::PixelRate, RATE, Meant::Plain),
-        ("RTFx of the level", Quantity::AudioRate, RATE, Meant::Plain),
-        ("RTFx", Quantity::Rtfx, CENTER, Meant::Plain),
-        ("TTFA", Quantity::Ttfa, CENTER, Meant::Ms),
-        ("RTF", Quantity::Rtf, CENTER, Meant::Plain),
-        ("failed", Quantity::RequestsFailed, RATE, Meant::Plain),
+        ("req/s", Metric::RequestRate, RATE, Meant::Plain),
+        ("out tok/s", Metric::OutputRate, OUTPUT, Meant::Plain),
+        ("TTFT", Metric::Ttft, CENTER, Meant::Ms),
+        ("TTFT p99", Metric::Ttft, P99, Meant::Ms),
+        ("TPOT", Metric::Tpot, CENTER, Meant::Ms),
+        ("ITL", Metric::Itl, CENTER, Meant::Ms),
+        ("ITL p99", Metric::Itl, P99, Meant::Ms),
+        ("E2E", Metric::E2e, CENTER, Meant::Ms),
+        ("images/s", Metric::ImageRate, RATE, Meant::Plain),
+        ("megapixels/s", Metric::PixelRate, RATE, Meant::Plain),
+        ("RTFx of the level", Metric::LevelRtfx, RATE, Meant::Plain),
+        ("RTFx", Metric::Rtfx, CENTER, Meant::Plain),
+        ("TTFA", Metric::Ttfa, CENTER, Meant::Ms),
+        ("RTF", Metric::Rtf, CENTER, Meant::Plain),
+        ("failed", Metric::RequestsFailed, RATE, Meant::Plain),
     ];
     let factor = |name: &String| {
         let (head, name) = (Head::text(name.replace('_', " ")), name.clone());
@@ -308,14 +309,14 @@ pub(in super::super) fn points(pool: &Pool, by: &[String]) -> Table {
         })
     };
     let measure = |(name, quantity, statistics, how): Measured| {
-        let head = Head::number(named(pool, name, &quantity, statistics));
+        let head = Head::number(named(pool, name, quantity, statistics));
         let explained = EXPLAINED.iter().find(|(of, _)| *of == quantity);
         let head =
             explained.map_or_else(|| head.clone(), |(_, long)| head.clone().explained(*long));
         Column::new(head, move |cell: &Pooled| {
-            let reading = cell.first_of(&quantity, statistics);
-            let per_unit = if quantity == Quantity::PixelRate { PER_MEGA } else { 1.0 };
-            let scaled = |reading: Reading| Reading { value: reading.value / per_unit, ..reading };
+            let reading = cell.first_of(quantity, statistics);
+            let per_unit = if quantity == Metric::PixelRate { PER_MEGA } else { 1.0 };
+            let scaled = |reading: Stat| Stat { value: reading.value / per_unit, ..reading };
             measured(reading.map(scaled), how)
         })
     };
@@ -335,7 +336,7 @@ pub(in super::super) fn points(pool: &Pool, by: &[String]) -> Table {
     // Where the load is not known a row has no place among the others.
     let mut cells: Vec<&Pooled> = pool.cells.iter().collect();
     cells.order_by_key(|cell| cell.load().is_none());
-    let caption = "Means over repeats. Latencies are medians where the document has them, else \
+    let caption = "Geometric means over repeats. Latencies are medians where the document has them, else \
                    means, as its tool defines them.";
     let mut table = columns.table(caption, cells);
     table.drop_empty_columns();
@@ -343,12 +344,12 @@ pub(in super::super) fn points(pool: &Pool, by: &[String]) -> Table {
 }
 
 /// The head of a column with the statistic that all its figures are; without it where they differ.
-fn named(pool: &Pool, name: &str, quantity: &Quantity, statistics: &[Statistic]) -> String {
+fn named(pool: &Pool, name: &str, quantity: Metric, statistics: &[Statistic]) -> String {
     if statistics != CENTER {
         return name.to_owned();
     }
-    let readings = pool.cells.iter().filter_map(|cell| cell.first_of(quantity, statistics));
-    let mut found: Vec<Statistic> = readings.map(|reading| reading.statistic).collect();
+    let stats = pool.cells.iter().filter_map(|cell| cell.first_of(quantity, statistics));
+    let mut found: Vec<Statistic> = stats.map(|reading| reading.statistic).collect();
     found.dedup();
     match found.as_slice() {
         [Statistic::Median] => format!("{name} p50"),
@@ -358,7 +359,7 @@ fn named(pool: &Pool, name: &str, quantity: &Quantity, statistics: &[Statistic])
 }
 
 /// A figure, marked where it is based on too few values.
-fn measured(reading: Option<Reading>, how: Meant) -> Cell {
+fn measured(reading: Option<Stat>, how: Meant) -> Cell {
     let value = reading.as_ref().map(|reading| reading.value);
     let cell = Cell::number(value, |value| meant(value, how));
     match reading.filter(|reading| !reading.is_enough).and_then(|reading| reading.n) {

@@ -4,14 +4,15 @@ use super::super::common::{ends, largest, point, value_axis};
 use super::drawing::{chart, lines};
 use super::offered;
 use crate::format::{meant, number, plain};
-use ifm_analysis::insight::{
-    Bands, CENTER, Growth, LoadAxis, Matched, Meant, OUTPUT, Topic, Versus, growth,
-};
-use ifm_analysis::survey::{Curve, CurvePoint};
 use ifm_chart::{
     Along, Axis, Cartesian, Chart, Form, Guide, Note, Point, Scale, Series, Tone, Weight,
 };
-use ifm_core::sheet::{Quantity, Statistic};
+use ifm_core::Metric;
+use ifm_core::sheet::Statistic;
+use ifm_results::{Curve, CurvePoint};
+use ifm_rules::insight::{
+    Bands, CENTER, Growth, LoadAxis, Matched, Meant, OUTPUT, Topic, Versus, growth,
+};
 
 const MS_PER_S: f64 = 1e3;
 
@@ -48,7 +49,7 @@ pub(super) fn against_load(versus: &Versus) -> Vec<(Chart, &'static [Topic])> {
 /// The measured points of every party as lines.
 fn measured(
     versus: &Versus,
-    quantity: &Quantity,
+    quantity: Metric,
     statistics: &[Statistic],
     how: Meant,
 ) -> Vec<Series> {
@@ -65,7 +66,7 @@ fn over_load(versus: &Versus, (name, unit): (&str, &str), series: Vec<Series>) -
 }
 
 fn itl(versus: &Versus) -> Option<Chart> {
-    let series = measured(versus, &Quantity::Itl, CENTER, Meant::Ms);
+    let series = measured(versus, Metric::Itl, CENTER, Meant::Ms);
     let band = &Bands::get().itl_ms;
     let [good, poor] = band.bounds();
     let [instant, acceptable, sluggish] = band.words();
@@ -93,7 +94,7 @@ fn itl(versus: &Versus) -> Option<Chart> {
 }
 
 fn ttft(versus: &Versus) -> Option<Chart> {
-    let series = measured(versus, &Quantity::Ttft, CENTER, Meant::Ms);
+    let series = measured(versus, Metric::Ttft, CENTER, Meant::Ms);
     let description = ends(&series, versus.axis.words());
     let plot = over_load(versus, ("TTFT", "ms"), series);
     chart("ttft", "How long until the first token?", description, plot)
@@ -105,7 +106,7 @@ fn output(versus: &Versus) -> Option<Chart> {
     if versus.axis == LoadAxis::Rate {
         return None;
     }
-    let series = measured(versus, &Quantity::OutputRate, OUTPUT, Meant::TokPerS);
+    let series = measured(versus, Metric::OutputRate, OUTPUT, Meant::TokPerS);
     let description = ends(&series, versus.axis.words());
     chart(
         "output",
@@ -118,8 +119,8 @@ fn output(versus: &Versus) -> Option<Chart> {
 /// Output against the speed for one user, a point for each load.
 fn pareto(versus: &Versus) -> Option<Chart> {
     let mut series = lines(versus, |party| {
-        let outputs = versus.curve(party, &Quantity::OutputRate, OUTPUT);
-        let gaps = versus.curve(party, &Quantity::Itl, CENTER);
+        let outputs = versus.curve(party, Metric::OutputRate, OUTPUT);
+        let gaps = versus.curve(party, Metric::Itl, CENTER);
         let at = |at: &CurvePoint| {
             let gap = gaps.at(at.at).filter(|gap| gap.reading.value > 0.0)?;
             let speed = MS_PER_S / gap.reading.value;
@@ -145,7 +146,7 @@ pub(super) fn advantage(versus: &Versus) -> Option<Chart> {
     let series = lines(versus, |party| {
         let (_, matched) = versus.compared().find(|(other, _)| std::ptr::eq(*other, party))?;
         let at = |matched: &Matched| {
-            let delta = matched.delta(&Quantity::Itl, CENTER)?;
+            let delta = matched.delta(Metric::Itl, CENTER)?;
             let (ratio, bounds) = delta.advantage();
             let (low, high) = bounds.unzip();
             let text = meant(ratio, Meant::Times);
@@ -174,7 +175,7 @@ pub(super) fn growths(versus: &Versus) -> Option<Chart> {
     let growths: Vec<(String, Growth)> = versus
         .parties()
         .filter_map(|party| {
-            let curve: Curve = versus.curve(party, &Quantity::Itl, CENTER);
+            let curve: Curve = versus.curve(party, Metric::Itl, CENTER);
             Some((plain(&party.name), growth(&curve, None)?))
         })
         .collect();

@@ -1,8 +1,8 @@
 //! What the charts of a comparison of variants have in common.
 
 use crate::format::plain;
-use ifm_analysis::insight::{Party, Versus};
 use ifm_chart::{Cartesian, Chart, Point, Series};
+use ifm_rules::insight::{Party, Versus};
 
 /// The lines of all parties that have two points, the baseline first.
 pub(super) fn lines<'v, 'a: 'v>(

@@ -2,7 +2,7 @@
 //!
 //! Both are compared at the same load, never at the highest load of each, since those differ. The
 //! sections follow the order of the published comparison that this kind is modeled on. Not here:
-//! the sentences (`ifm-analysis/src/insight/rule`), how GuideLLM prints a table (`pipe`).
+//! the sentences (`ifm-rules/src/insight/rule`), how GuideLLM prints a table (`pipe`).
 
 mod charts;
 mod drawing;
@@ -16,10 +16,11 @@ use super::common::{REMARKS_MAX, about, bounds, nothing, page as frame};
 use super::{Kind, Subject};
 use crate::format::plain;
 use crate::page::{Block, Columns, Figure, Page, Remark, Section, Table};
-use ifm_analysis::insight::{CENTER, Insight, Question, Scheme, Stage, Topic, Versus, insights};
-use ifm_analysis::machine::told_of;
+use ifm_core::Metric;
 use ifm_core::order::Order as _;
-use ifm_core::sheet::{Quantity, RowRole, key};
+use ifm_core::sheet::{RowRole, key};
+use ifm_metrics::machine::told_of;
+use ifm_rules::insight::{CENTER, Insight, Question, Scheme, Stage, Topic, Versus, insights};
 use std::borrow::Cow;
 
 /// Maximum number of others next to the base that are still recognized as a comparison of variants.
@@ -42,22 +43,22 @@ struct Compared<'a> {
 /// Whether curves of a model and of its twin in another precision are compared, and nothing is only
 /// announced.
 fn fits(subject: &Subject) -> bool {
-    let survey = subject.question.survey;
+    let results = subject.question.results;
     let all = Versus::all(&subject.question);
-    let is_planned = survey.of_role(RowRole::Planned).next().is_some();
+    let is_planned = results.of_role(RowRole::Planned).next().is_some();
     let is_twin = |versus: &Versus| {
         let scheme = |name: &str| Scheme::of(name, None);
         let base = scheme(&versus.base.name);
         let is_changed = |name: &str| {
             [key::MODEL, key::QUANTIZATION].contains(&versus.by.as_str()) && scheme(name) != base
         };
-        let points = |party| versus.curve(party, &Quantity::Itl, CENTER).points.len();
+        let points = |party| versus.curve(party, Metric::Itl, CENTER).points.len();
         (1..=OTHERS_MAX).contains(&versus.others.len())
             && versus.others.iter().all(|party| is_changed(&party.name))
             && versus.parties().all(|party| points(party) > 1)
     };
     // A prediction is not a variant of a measurement.
-    !is_planned && !survey.is_mixed() && !all.is_empty() && all.iter().all(is_twin)
+    !is_planned && !results.is_mixed() && !all.is_empty() && all.iter().all(is_twin)
 }
 
 /// What is compared: as the user asked, else side by side.
@@ -74,14 +75,14 @@ fn compared<'a>(subject: &'a Subject<'a>) -> Compared<'a> {
 }
 
 fn page(subject: &Subject) -> Page {
-    let survey = subject.question.survey;
+    let results = subject.question.results;
     let compared = compared(subject);
     let mut sections = Vec::new();
     let Some(first) = compared.all.first() else { return nothing(subject, KIND.word, NOTHING) };
     sections.push(hardware(subject));
     sections.extend(models(first));
     for versus in &compared.all {
-        sections.extend(results(subject, &compared, versus));
+        sections.extend(sections_of(subject, &compared, versus));
     }
     sections.push(conclusion(&compared));
     let others: Vec<&str> = first.others.iter().map(|party| party.name.as_str()).collect();
@@ -96,7 +97,7 @@ fn page(subject: &Subject) -> Page {
         remarks: spread(&compared.insights),
         sections,
         footer: vec![bounds()],
-        ..frame(subject, (KIND.word, survey), &[], ("", &plain(&title)))
+        ..frame(subject, (KIND.word, results), &[], ("", &plain(&title)))
     }
 }
 
@@ -127,7 +128,7 @@ const HARDWARE: [&str; 5] =
     ["GPUs", "GPU memory", "GPU driver", "power limit", "processor of the host"];
 
 fn hardware(subject: &Subject) -> Section {
-    let survey = subject.question.survey;
+    let results = subject.question.results;
     let mut lines: Vec<String> = Vec::new();
     // What several runs share is listed once.
     let mut add = |line: String| {
@@ -135,7 +136,7 @@ fn hardware(subject: &Subject) -> Section {
             lines.push(line);
         }
     };
-    for point in &survey.points {
+    for point in &results.points {
         let written = point.factor(key::HARDWARE).or_else(|| point.factor(key::GPU));
         written.into_iter().for_each(|words| add(plain(&words)));
     }
@@ -143,7 +144,7 @@ fn hardware(subject: &Subject) -> Section {
         let devices = told_of(facts).filter(|(_, what, _)| HARDWARE.contains(what));
         devices.for_each(|(_, what, value)| add(format!("{what}: {}", plain(&value))));
     }
-    survey.values(key::ENGINE).iter().for_each(|engine| add(format!("engine: {}", plain(engine))));
+    results.values(key::ENGINE).iter().for_each(|engine| add(format!("engine: {}", plain(engine))));
     for (name, value) in subject.runs.iter().flat_map(|run| &run.manifest.server.notes) {
         add(format!("{}: {}", plain(name), plain(value)));
     }
@@ -157,7 +158,7 @@ fn hardware(subject: &Subject) -> Section {
 /// What is compared, by name, and how it is quantized.
 fn models(versus: &Versus) -> Vec<Section> {
     let name = |name: &str| Block::Prose(plain(name));
-    let quantization = |party: &ifm_analysis::insight::Party| {
+    let quantization = |party: &ifm_rules::insight::Party| {
         party.cells.first().and_then(|cell| cell.factor(key::QUANTIZATION))
     };
     let mut sections = vec![Section::new("Base Model", vec![name(&versus.base.name)])];
@@ -193,7 +194,7 @@ fn stages(scheme: &Scheme) -> Table {
 }
 
 /// Everything that was measured under the same conditions.
-fn results(subject: &Subject, compared: &Compared, versus: &Versus) -> Vec<Section> {
+fn sections_of(subject: &Subject, compared: &Compared, versus: &Versus) -> Vec<Section> {
     let scene = versus.scene.as_ref().map(|scene| format!(" ({})", plain(scene)));
     let scene = scene.unwrap_or_default();
     let insights = compared.insights.as_ref();

@@ -3,12 +3,13 @@
 use super::super::common::{ends, point};
 use super::drawing::{chart, lines};
 use crate::format::{count, meant};
-use ifm_analysis::insight::{Meant, OUTPUT, Party, Versus};
-use ifm_analysis::level::Load;
-use ifm_analysis::survey::Pooled;
 use ifm_chart::{Axis, Cartesian, Chart, Dash, Guide, Point, Series};
+use ifm_core::Metric;
 use ifm_core::order::Order as _;
-use ifm_core::sheet::{Quantity, Statistic, key};
+use ifm_core::sheet::{Statistic, key};
+use ifm_metrics::level::Load;
+use ifm_results::Pooled;
+use ifm_rules::insight::{Meant, OUTPUT, Party, Versus};
 
 /// Why a comparison of rates has no such chart.
 pub(super) const ABSENT_BECAUSE: &str = "Output against offered load is not drawn: the document \
@@ -42,7 +43,7 @@ fn rate(cell: &Pooled) -> Option<f64> {
 }
 
 /// A rate of every party against the offered one; absent where one party has none.
-fn against(versus: &Versus, quantity: &Quantity, how: Meant) -> Option<Vec<Series>> {
+fn against(versus: &Versus, quantity: Metric, how: Meant) -> Option<Vec<Series>> {
     let series = lines(versus, |party| {
         let at = |cell: &Pooled| Some(point(rate(cell)?, &cell.first_of(quantity, OUTPUT)?, how));
         let mut points: Vec<Point> = party.cells.iter().filter_map(at).collect();
@@ -56,9 +57,9 @@ fn against(versus: &Versus, quantity: &Quantity, how: Meant) -> Option<Vec<Serie
 fn tokens_per_request(party: &Party) -> Option<f64> {
     let mut all = Vec::new();
     for cell in party.cells.iter().filter(|cell| rate(cell).is_some()) {
-        let value = |quantity| Some(cell.reading(&quantity, Statistic::Value)?.value);
-        let counted = value(Quantity::OutputTokens)
-            .zip(value(Quantity::RequestsOk).filter(|ok| *ok > 0.0))
+        let value = |quantity| Some(cell.reading(quantity, Statistic::Value)?.value);
+        let counted = value(Metric::OutputTokens)
+            .zip(value(Metric::RequestsOk).filter(|ok| *ok > 0.0))
             .map(|(tokens, ok)| tokens / ok);
         all.push(counted.or_else(|| cell.setting()?.number(key::OUTPUT_TOKENS))?);
     }
@@ -66,7 +67,7 @@ fn tokens_per_request(party: &Party) -> Option<f64> {
 }
 
 fn tokens(versus: &Versus) -> Option<Chart> {
-    let mut series = against(versus, &Quantity::OutputRate, Meant::TokPerS)?;
+    let mut series = against(versus, Metric::OutputRate, Meant::TokPerS)?;
     let each: Vec<f64> = versus.parties().map(tokens_per_request).collect::<Option<_>>()?;
     let mean = each.iter().sum::<f64>() / each.len() as f64;
     let rates = || series.iter().flat_map(|series| &series.points).map(|point| point.x);
@@ -86,7 +87,7 @@ fn tokens(versus: &Versus) -> Option<Chart> {
 const TITLE: &str = "Is everything offered also served?";
 
 fn requests(versus: &Versus) -> Option<Chart> {
-    let series = against(versus, &Quantity::RequestRate, Meant::ReqPerS)?;
+    let series = against(versus, Metric::RequestRate, Meant::ReqPerS)?;
     let description = ends(&series, "req/s offered");
     let guide = Guide::Diagonal { name: "served = offered".to_owned() };
     let [x, y] = ["requests offered", "requests served"].map(|name| Axis::new(name, "req/s"));

@@ -5,11 +5,12 @@
 
 use super::super::Subject;
 use crate::format::{ABSENT, plain};
-use ifm_analysis::insight::Party;
-use ifm_analysis::level::Load;
-use ifm_analysis::survey::Pooled;
-use ifm_core::sheet::{Quantity, Statistic, key};
+use ifm_core::Metric;
+use ifm_core::sheet::{Statistic, key};
 use ifm_core::spec::ArrivalLaw;
+use ifm_metrics::level::Load;
+use ifm_results::Pooled;
+use ifm_rules::insight::Party;
 
 const MS_PER_S: f64 = 1e3;
 const MEDIAN: Statistic = Statistic::Median;
@@ -26,7 +27,7 @@ struct Group {
 /// One column of figures.
 struct Column {
     name: &'static str,
-    quantity: Quantity,
+    quantity: Metric,
     statistic: Statistic,
     /// What the canonical unit is divided by.
     scale: f64,
@@ -34,34 +35,34 @@ struct Column {
 
 fn group(
     (name, unit): (&'static str, &'static str),
-    columns: &[(&'static str, Quantity, Statistic, f64)],
+    columns: &[(&'static str, Metric, Statistic, f64)],
 ) -> Group {
-    let column = |(name, quantity, statistic, scale): &(&'static str, Quantity, Statistic, f64)| {
-        Column { name, quantity: quantity.clone(), statistic: *statistic, scale: *scale }
+    let column = |(name, quantity, statistic, scale): &(&'static str, Metric, Statistic, f64)| {
+        Column { name, quantity: *quantity, statistic: *statistic, scale: *scale }
     };
     Group { name, unit, columns: columns.iter().map(column).collect() }
 }
 
 /// The table of latencies and the table of throughputs of one of the things compared.
 pub(super) fn tables(subject: &Subject, party: &Party) -> [String; 2] {
-    let time = |head, quantity: Quantity, scale| {
-        group(head, &[("Mdn", quantity.clone(), MEDIAN, scale), ("p95", quantity, P95, scale)])
+    let time = |head, quantity: Metric, scale| {
+        group(head, &[("Mdn", quantity, MEDIAN, scale), ("p95", quantity, P95, scale)])
     };
-    let rate = |head, quantity: Quantity| {
-        group(head, &[("Mdn", quantity.clone(), MEDIAN, 1.0), ("Mean", quantity, MEAN, 1.0)])
+    let rate = |head, quantity: Metric| {
+        group(head, &[("Mdn", quantity, MEDIAN, 1.0), ("Mean", quantity, MEAN, 1.0)])
     };
     let latency = [
-        time(("Request Latency", "Sec"), Quantity::E2e, MS_PER_S),
-        time(("TTFT", "ms"), Quantity::Ttft, 1.0),
-        time(("ITL", "ms"), Quantity::Itl, 1.0),
-        time(("TPOT", "ms"), Quantity::Tpot, 1.0),
+        time(("Request Latency", "Sec"), Metric::E2e, MS_PER_S),
+        time(("TTFT", "ms"), Metric::Ttft, 1.0),
+        time(("ITL", "ms"), Metric::Itl, 1.0),
+        time(("TPOT", "ms"), Metric::Tpot, 1.0),
     ];
     let throughput = [
-        rate(("Requests", "Per Sec"), Quantity::RequestRate),
-        rate(("Requests", "Concurrency"), Quantity::InFlight),
-        rate(("Input Tokens", "Per Sec"), Quantity::InputRate),
-        rate(("Output Tokens", "Per Sec"), Quantity::OutputRate),
-        rate(("Total Tokens", "Per Sec"), Quantity::TotalRate),
+        rate(("Requests", "Per Sec"), Metric::RequestRate),
+        rate(("Requests", "Concurrency"), Metric::InFlight),
+        rate(("Input Tokens", "Per Sec"), Metric::InputRate),
+        rate(("Output Tokens", "Per Sec"), Metric::OutputRate),
+        rate(("Total Tokens", "Per Sec"), Metric::TotalRate),
     ];
     [latency.as_slice(), &throughput].map(|groups| table(subject, party, groups))
 }
@@ -78,7 +79,7 @@ fn strategy(subject: &Subject, cell: &Pooled) -> String {
         (None, Some(stated)) if stated == "constant" || stated == "poisson" => {
             let served = [(MEDIAN, "median"), (MEAN, "mean")]
                 .into_iter()
-                .find_map(|(of, word)| Some((cell.reading(&Quantity::RequestRate, of)?, word)));
+                .find_map(|(of, word)| Some((cell.reading(Metric::RequestRate, of)?, word)));
             match served {
                 Some((rate, of)) => {
                     let rate = printed(rate.value, &rate.printed);
@@ -95,7 +96,7 @@ fn strategy(subject: &Subject, cell: &Pooled) -> String {
 fn law(subject: &Subject, cell: &Pooled) -> &'static str {
     let found = cell.first().and_then(|point| {
         let level = point.place.pointer.as_deref()?.rsplit('/').next()?.parse::<usize>().ok()?;
-        let run = subject.runs.get(point.origin)?;
+        let run = subject.runs.get(point.source)?;
         Some(run.manifest.spec.levels.get(level)?.arrivals.as_ref()?.law)
     });
     match found {
@@ -123,8 +124,8 @@ fn table(subject: &Subject, party: &Party, groups: &[Group]) -> String {
         let mut row = vec![strategy(subject, cell)];
         row.extend(groups.iter().flat_map(|group| &group.columns).map(|column| {
             // The rate of a whole level is the mean over its time.
-            let whole = || cell.reading(&column.quantity, Statistic::Value);
-            let found = cell.reading(&column.quantity, column.statistic);
+            let whole = || cell.reading(column.quantity, Statistic::Value);
+            let found = cell.reading(column.quantity, column.statistic);
             match found.or_else(|| (column.statistic == MEAN).then(whole).flatten()) {
                 Some(found) => printed(found.value / column.scale, &found.printed),
                 None => ABSENT.to_owned(),
@@ -220,7 +221,7 @@ mod tests {
     fn a_head_spans_its_columns() {
         let groups = [group(
             ("Request Latency", "Sec"),
-            &[("Mdn", Quantity::E2e, MEDIAN, 1e3), ("p95", Quantity::E2e, P95, 1e3)],
+            &[("Mdn", Metric::E2e, MEDIAN, 1e3), ("p95", Metric::E2e, P95, 1e3)],
         )];
         let widths = [11, 7, 6];
         assert_eq!(

@@ -4,9 +4,9 @@ use super::super::Subject;
 use super::super::cumulative::{Of, figures};
 use crate::format::{meant, plain};
 use crate::page::{Block, Section};
-use ifm_analysis::insight::{CENTER, Meant, Party, Question, Versus, is_burst, itl_limits};
-use ifm_analysis::survey::Pooled;
-use ifm_core::sheet::Quantity;
+use ifm_core::Metric;
+use ifm_results::Pooled;
+use ifm_rules::insight::{CENTER, Meant, Party, Question, Versus, is_burst, itl_limits};
 
 /// The chapter; it says why where there is nothing to draw.
 pub(super) fn section(
@@ -42,8 +42,8 @@ pub(super) fn section(
 /// The load at which the distributions are looked at, and why this one: the last one of the baseline
 /// below the limit of ITL, else the highest one that was requested of both.
 fn place(question: &Question, versus: &Versus) -> Option<(f64, String)> {
-    let base = versus.curve(&versus.base, &Quantity::Itl, CENTER);
-    let other = versus.curve(versus.others.first()?, &Quantity::Itl, CENTER);
+    let base = versus.curve(&versus.base, Metric::Itl, CENTER);
+    let other = versus.curve(versus.others.first()?, Metric::Itl, CENTER);
     let limit = itl_limits(question, &[&base, &other]).last().copied();
     match limit.and_then(|limit| Some((limit, base.crossing(limit)?))) {
         Some((limit, [inside, _])) => {

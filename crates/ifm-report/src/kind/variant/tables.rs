@@ -3,12 +3,13 @@
 use crate::comparison::words::verdict as verdict_words;
 use crate::format::{meant, plain, sentence};
 use crate::page::{Cell, Column, Columns, Head, Table};
-use ifm_analysis::comparison::Verdict;
-use ifm_analysis::insight::{
+use ifm_compare::comparison::Verdict;
+use ifm_core::Metric;
+use ifm_core::sheet::Statistic;
+use ifm_results::{Curve, Pooled};
+use ifm_rules::insight::{
     CENTER, Delta, Growth, LoadAxis, Meant, Party, Question, Versus, growth, is_burst, itl_limits,
 };
-use ifm_analysis::survey::{Curve, Pooled};
-use ifm_core::sheet::{Quantity, Statistic};
 
 /// Rows of a table at most: there may be as many loads as a document has lines.
 const ROWS_MAX: usize = 200;
@@ -18,41 +19,41 @@ pub(super) fn equal_load(versus: &Versus) -> Table {
     let mut loads: Vec<f64> = versus.matched.iter().flatten().map(|matched| matched.at).collect();
     loads.sort_unstable_by(f64::total_cmp);
     loads.dedup();
-    let rows = [Quantity::Itl, Quantity::Ttft]
+    let rows = [Metric::Itl, Metric::Ttft]
         .into_iter()
-        .flat_map(|quantity| loads.iter().map(move |at| (quantity.clone(), *at)));
-    let delta = |index: usize, quantity: &Quantity, at: f64| {
+        .flat_map(|quantity| loads.iter().map(move |at| (quantity, *at)));
+    let delta = |index: usize, quantity: Metric, at: f64| {
         let of_party = versus.matched.get(index)?;
         of_party.iter().find(|matched| matched.at == at)?.delta(quantity, CENTER)
     };
-    let is_known = |(quantity, at): &(Quantity, f64)| {
-        (0..versus.others.len()).any(|index| delta(index, quantity, *at).is_some())
+    let is_known = |(quantity, at): &(Metric, f64)| {
+        (0..versus.others.len()).any(|index| delta(index, *quantity, *at).is_some())
     };
-    let mut rows: Vec<(Quantity, f64)> = rows.filter(is_known).collect();
+    let mut rows: Vec<(Metric, f64)> = rows.filter(is_known).collect();
     rows.truncate(ROWS_MAX);
-    let mut columns = Columns::<(Quantity, f64)>::default()
+    let mut columns = Columns::<(Metric, f64)>::default()
         .cell(Head::number(versus.axis.words()), |(_, at)| Cell {
             value: Some(*at),
             ..Cell::head(meant(*at, Meant::Load))
         })
         .text("metric", |(quantity, at)| {
-            let mut all = (0..versus.others.len()).filter_map(|of| delta(of, quantity, *at));
+            let mut all = (0..versus.others.len()).filter_map(|of| delta(of, *quantity, *at));
             all.next().map_or_else(|| quantity.to_string(), |delta| delta.name())
         });
     let ms = |ms: f64| meant(ms, Meant::Ms);
     let base = Head::number(plain(&versus.base.name));
     columns = columns.cell(base, |(quantity, at)| {
-        let mut all = (0..versus.others.len()).filter_map(|of| delta(of, quantity, *at));
+        let mut all = (0..versus.others.len()).filter_map(|of| delta(of, *quantity, *at));
         Cell::number(all.next().map(|delta| delta.base), ms)
     });
     for (index, party) in versus.others.iter().enumerate() {
         let head = Head::number(plain(&party.name));
         columns = columns
             .cell(head, move |(quantity, at)| {
-                Cell::number(delta(index, quantity, *at).map(|delta| delta.other), ms)
+                Cell::number(delta(index, *quantity, *at).map(|delta| delta.other), ms)
             })
             .text("difference", move |(quantity, at)| {
-                delta(index, quantity, *at).map_or_else(|| "–".to_owned(), |delta| verdict(&delta))
+                delta(index, *quantity, *at).map_or_else(|| "–".to_owned(), |delta| verdict(&delta))
             });
     }
     columns.table("At the load that was requested for both.", rows)
@@ -72,7 +73,7 @@ fn verdict(delta: &Delta) -> String {
 /// What both carry at equal ITL.
 pub(super) fn equal_latency(question: &Question, versus: &Versus) -> Table {
     let curves: Vec<Curve> =
-        versus.parties().map(|party| versus.curve(party, &Quantity::Itl, CENTER)).collect();
+        versus.parties().map(|party| versus.curve(party, Metric::Itl, CENTER)).collect();
     let mut columns = Columns::<f64>::default().cell(Head::number("median ITL"), |limit| Cell {
         value: Some(*limit),
         ..Cell::head(format!("≤ {}", meant(*limit, Meant::LimitMs)))
@@ -102,7 +103,7 @@ pub(super) fn equal_latency(question: &Question, versus: &Versus) -> Table {
 
 /// The growth of every ITL, with both loads.
 pub(super) fn growths(versus: &Versus) -> Table {
-    let grown = |party| Some((party, growth(&versus.curve(party, &Quantity::Itl, CENTER), None)?));
+    let grown = |party| Some((party, growth(&versus.curve(party, Metric::Itl, CENTER), None)?));
     let load = |at: f64| meant(at, Meant::Load);
     let ms = |ms: f64| meant(ms, Meant::Ms);
     let columns = Columns::<(&Party, Growth)>::default()
@@ -123,7 +124,7 @@ pub(super) fn growths(versus: &Versus) -> Table {
 pub(super) fn in_flight(versus: &Versus) -> Table {
     let most = |party: &Party, of_bursts: bool, statistic: Statistic| {
         let rows = party.cells.iter().filter(|cell| is_burst(cell) == of_bursts);
-        let value = |cell: &Pooled| Some(cell.reading(&Quantity::InFlight, statistic)?.value);
+        let value = |cell: &Pooled| Some(cell.reading(Metric::InFlight, statistic)?.value);
         rows.filter_map(value).max_by(f64::total_cmp)
     };
     let (median, mean) = (Statistic::Median, Statistic::Mean);

@@ -1,14 +1,14 @@
 //! Twins, unlike models, thin documents and inferometer's runs.
 
-use super::super::testing::Results;
+use super::super::testing::Shown;
 use super::*;
 use crate::page::{Pictures, Tile, html, markdown};
 use crate::testing::model;
-use ifm_analysis::insight::Tone;
-use ifm_analysis::survey::{Point, Reading, Survey};
-use ifm_analysis::testing::{NoisyLoop, noisy_run};
 use ifm_core::Sheet;
 use ifm_core::sheet::{Factors, Figure, Part, PartKind, Place, Row, Source, Statistic, Unit};
+use ifm_metrics::testing::{NoisyLoop, noisy_run};
+use ifm_results::{Point, Results, Stat};
+use ifm_rules::insight::Tone;
 
 /// Requests in flight, ITL and TTFT in ms, output in tok/s.
 type RowOf = (f64, f64, f64, f64);
@@ -21,11 +21,11 @@ fn sheet(models: &[(&str, &[RowOf])]) -> Sheet {
             row.factors = Factors::default().with(key::STRATEGY, "constant");
             let median = Statistic::Median;
             row.figures = vec![
-                Figure::new(Quantity::InFlight, Statistic::Mean, *in_flight, Unit::Count),
-                Figure::new(Quantity::Itl, median, *itl, Unit::Ms),
-                Figure::new(Quantity::Ttft, median, *ttft, Unit::Ms),
-                Figure::new(Quantity::OutputRate, Statistic::Mean, *output, Unit::PerS),
-                Figure::new(Quantity::RequestRate, median, output / 500.0, Unit::PerS)
+                Figure::new(Metric::InFlight, Statistic::Mean, *in_flight, Unit::Count),
+                Figure::new(Metric::Itl, median, *itl, Unit::Ms),
+                Figure::new(Metric::Ttft, median, *ttft, Unit::Ms),
+                Figure::new(Metric::OutputRate, Statistic::Mean, *output, Unit::PerS),
+                Figure::new(Metric::RequestRate, median, output / 500.0, Unit::PerS)
                     .as_printed("0.1"),
             ];
             row
@@ -40,7 +40,7 @@ fn sheet(models: &[(&str, &[RowOf])]) -> Sheet {
 
 fn draw(sheet: &Sheet, kind: Option<&'static str>) -> (&'static str, Page) {
     let sheets = std::slice::from_ref(sheet);
-    Results { sheets, kind, ..Results::default() }.draw(|_| {})
+    Shown { sheets, kind, ..Shown::default() }.draw(|_| {})
 }
 
 const BASE: &[RowOf] =
@@ -93,7 +93,7 @@ fn two_runs_are_compared_run_by_run() {
         model(&run)
     };
     let runs = [run("aaaa", 20.0, 1), run("bbbb", 10.0, 5)];
-    let results = Results { runs: &runs, kind: Some("variant"), ..Results::default() };
+    let results = Shown { runs: &runs, kind: Some("variant"), ..Shown::default() };
     let page = results.draw(|question| question.baseline = Some("bbbb".to_owned())).1;
     let text = markdown(&page, Pictures::None);
     assert!(page.title.starts_with("aaaa against bbbb"), "{}", page.title);
@@ -128,19 +128,19 @@ fn output_stands_against_what_was_offered() {
     let points = |model: &str, rows: &[(f64, f64)]| -> Vec<Point> {
         let point = |(rate, output): &(f64, f64)| {
             let setting = Factors::default().with(key::MODEL, model).with(key::OUTPUT_TOKENS, 100);
-            let readings = vec![
-                Reading::new(Quantity::OutputRate, Statistic::Mean, *output),
-                Reading::new(Quantity::Itl, Statistic::Median, 10.0 + rate),
+            let stats = vec![
+                Stat::new(Metric::OutputRate, Statistic::Mean, *output),
+                Stat::new(Metric::Itl, Statistic::Median, 10.0 + rate),
             ];
-            let load = Some(ifm_analysis::level::Load::ReqPerS(*rate));
-            Point { load, ..ifm_analysis::testing::point(PartKind::Serving, setting, readings) }
+            let load = Some(ifm_metrics::level::Load::ReqPerS(*rate));
+            Point { load, ..ifm_results::testing::point(PartKind::Serving, setting, stats) }
         };
         rows.iter().map(point).collect()
     };
     let mut all = points("m", &[(2.0, 200.0), (4.0, 300.0)]);
     all.extend(points("m-int8", &[(2.0, 200.0), (4.0, 390.0)]));
-    let points = Survey { origins: Vec::new(), points: all };
-    let page = Results { points, kind: Some("variant"), ..Results::default() }.draw(|_| {}).1;
+    let points = Results { sources: Vec::new(), points: all };
+    let page = Shown { points, kind: Some("variant"), ..Shown::default() }.draw(|_| {}).1;
     let served = plot(&page, "served");
     let names: Vec<&str> = served.series.iter().map(|series| series.name.as_str()).collect();
     assert_eq!(names, ["m", "m-int8", "served = offered"]);
@@ -174,9 +174,9 @@ fn miscounted(tpot_of: impl Fn(&RowOf) -> f64) -> Sheet {
     for (part, rows) in sheet.parts.iter_mut().zip(rows) {
         for (row, of) in part.rows.iter_mut().zip(rows) {
             let rate = |quantity, value| Figure::new(quantity, Statistic::Mean, value, Unit::PerS);
-            row.figures.push(rate(Quantity::InputRate, 2.0 * of.3));
-            row.figures.push(rate(Quantity::TotalRate, 2.5 * of.3));
-            row.figures.push(Figure::new(Quantity::Tpot, Statistic::Median, tpot_of(of), Unit::Ms));
+            row.figures.push(rate(Metric::InputRate, 2.0 * of.3));
+            row.figures.push(rate(Metric::TotalRate, 2.5 * of.3));
+            row.figures.push(Figure::new(Metric::Tpot, Statistic::Median, tpot_of(of), Unit::Ms));
         }
     }
     sheet
@@ -185,7 +185,7 @@ fn miscounted(tpot_of: impl Fn(&RowOf) -> f64) -> Sheet {
 /// The page with the checks.
 fn checked_page(sheet: &Sheet) -> Page {
     let (sheets, kind) = (std::slice::from_ref(sheet), Some("variant"));
-    Results { sheets, kind, is_audited: true, ..Results::default() }.draw(|_| {}).1
+    Shown { sheets, kind, is_audited: true, ..Shown::default() }.draw(|_| {}).1
 }
 
 /// The tile about output, with the checks.

@@ -5,13 +5,13 @@ use super::super::common::TOKEN_SUM;
 use super::Compared;
 use crate::format::{meant, number, percent, sentence};
 use crate::page::Tile;
-use ifm_analysis::audit::Audit;
-use ifm_analysis::capacity::Price;
-use ifm_analysis::comparison::Verdict;
-use ifm_analysis::insight::{
+use ifm_compare::comparison::Verdict;
+use ifm_core::Metric;
+use ifm_metrics::capacity::Price;
+use ifm_rules::audit::Audit;
+use ifm_rules::insight::{
     CENTER, Delta, Matched, Meant, OUTPUT, Party, Tone, Topic, Versus, itl_limits, output_off,
 };
-use ifm_core::sheet::Quantity;
 
 /// Share by which an output rate may be off what other figures make of it and still be confirmed.
 const OUTPUT_OFF_MAX: f64 = 0.1;
@@ -63,8 +63,7 @@ fn judged(question: String, delta: &Delta, detail: String) -> Tile {
 
 /// What both carry at the same ITL: measured loads.
 fn carried(compared: &Compared, versus: &Versus, party: &Party) -> Option<Tile> {
-    let [base, other] =
-        [&versus.base, party].map(|party| versus.curve(party, &Quantity::Itl, CENTER));
+    let [base, other] = [&versus.base, party].map(|party| versus.curve(party, Metric::Itl, CENTER));
     let limit = itl_limits(&compared.question, &[&base, &other]).last().copied()?;
     let ([before, above_before], [after, above_after]) =
         (base.crossing(limit)?, other.crossing(limit)?);
@@ -82,7 +81,7 @@ fn carried(compared: &Compared, versus: &Versus, party: &Party) -> Option<Tile> 
 
 /// How much shorter the ITL is at a load.
 fn shorter(versus: &Versus, matched: &Matched) -> Option<Tile> {
-    let delta = matched.delta(&Quantity::Itl, CENTER)?;
+    let delta = matched.delta(Metric::Itl, CENTER)?;
     let at = format!("{}{}", meant(matched.at, Meant::Load), versus.counted(matched.at));
     let [before, after] = [delta.base, delta.other].map(|ms| meant(ms, Meant::Ms));
     let detail = format!("{}: {before} → {after}", delta.name());
@@ -111,7 +110,7 @@ fn counted(mut tile: Tile, versus: &Versus, audit: Option<&Audit>) -> Tile {
 /// output.
 fn cost(compared: &Compared, versus: &Versus) -> Option<Tile> {
     let matched = versus.matched.first()?.last()?;
-    let delta = matched.delta(&Quantity::OutputRate, OUTPUT)?;
+    let delta = matched.delta(Metric::OutputRate, OUTPUT)?;
     let place = format!("at {}{}", meant(matched.at, Meant::Load), versus.counted(matched.at));
     let price = compared.question.usd_per_hour;
     let cost = |rate: f64| Some(Price { per_hour: price? }.of(rate)?.per_million_output);

@@ -6,8 +6,8 @@
 use crate::cli::args::load::LoadArgs;
 use crate::exit::Failure;
 use crate::terminal;
-use ifm_analysis::warning::rejection_sentence;
 use ifm_core::manifest::{RejectedField, ServerInfo};
+use ifm_metrics::warning::rejection_sentence;
 use ifm_probe::preflight::{EXTRA_BODY, Fault, FieldRules, Preflight};
 use ifm_wire::RequestTemplate;
 use ifm_wire::dialect::Dialect;

@@ -540,11 +540,11 @@ pub fn made_up_lengths(facts: &WorkloadFacts) -> Option<LengthRange> {
 /// # Errors
 /// An invalid term.
 pub fn slo(results: &ResultArgs, api: Api) -> Result<SloSpec, Failure> {
-    let default = ifm_analysis::slo::default_of(api).terms;
+    let default = ifm_metrics::slo::default_of(api).terms;
     let is_default = results.slo.is_none() && results.goodput.is_empty();
     let parsed = match results.goodput.is_empty() {
-        true => ifm_analysis::slo::parse(results.slo.as_deref().unwrap_or(default)),
-        false => ifm_analysis::slo::parse_goodput(&results.goodput),
+        true => ifm_metrics::slo::parse(results.slo.as_deref().unwrap_or(default)),
+        false => ifm_metrics::slo::parse_goodput(&results.goodput),
     };
     parsed.map(|slo| SloSpec { is_default, ..slo }).map_err(|error| {
         Failure::usage(format!("--slo: {error}"))

@@ -1,10 +1,10 @@
 //! The thresholds file: TOML with a table of upper and one of lower limits.
 //!
-//! Not here: what a threshold means, see [`ifm_analysis::gate`].
+//! Not here: what a threshold means, see [`ifm_compare::gate`].
 
 use super::Inconclusive;
 use crate::exit::Failure;
-use ifm_analysis::gate::{Bound, Threshold};
+use ifm_compare::gate::{Bound, Threshold};
 use ifm_core::regular::read_named_text;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use std::fmt;

@@ -15,8 +15,8 @@ use crate::session::store_root;
 use crate::terminal;
 use clap::{Args, ValueEnum};
 use file::ThresholdsFile;
-use ifm_analysis::comparison::{DifferenceKind, Measure, Settings};
-use ifm_analysis::gate::{
+use ifm_compare::comparison::{DifferenceKind, Measure, Settings};
+use ifm_compare::gate::{
     Against, Bound, GateResult, GateState, Suggestion, Threshold, band_thresholds, judge, measures,
     suggest,
 };

@@ -3,8 +3,8 @@
 //! Not here: the flags, which are with their commands, and what `-h` shows (`short_help`).
 
 use clap::{Arg, Command};
-use ifm_analysis::comparison::Measure;
-use ifm_analysis::slo;
+use ifm_compare::comparison::Measure;
+use ifm_metrics::slo;
 
 /// A flag by its name in any command, and the names that it accepts.
 type Words = (&'static str, fn() -> String);

@@ -15,11 +15,11 @@ use crate::output;
 use crate::terminal;
 use clap::{Args, Subcommand};
 use course_args::CourseArgs;
-use ifm_analysis::survey::Survey;
 use ifm_bench::kernel::{self, Ask, Done};
 use ifm_core::Sheet;
 use ifm_report::kind::kernel_overview;
 use ifm_report::page::{self, Block, Page, Section};
+use ifm_results::Results;
 use ifm_store::Import;
 use serde::Serialize;
 
@@ -136,7 +136,7 @@ fn measured(ask: &Ask, course: &CourseArgs) -> Result<Code, Failure> {
 
 /// A page that fits on a screen: one table instead of a chapter per mask.
 fn brief(page: Page, sheets: &[Sheet]) -> Page {
-    let Some(table) = kernel_overview(&Survey::of_sheets(sheets)) else { return page };
+    let Some(table) = kernel_overview(&Results::of_sheets(sheets)) else { return page };
     let more = "-v shows each mask with its skipped blocks, rooflines and errors".to_owned();
     let mut blocks = vec![Block::Table(table)];
     blocks.extend(

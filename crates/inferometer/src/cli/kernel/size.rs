@@ -1,7 +1,7 @@
 //! Sizes on the command line.
 
-use ifm_analysis::measured_machine::CACHES;
 use ifm_machine::measured_machine::last_cache_bytes;
+use ifm_metrics::measured_machine::CACHES;
 
 /// The sizes of attention: sequences, heads of queries and of keys, queries, keys, width.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

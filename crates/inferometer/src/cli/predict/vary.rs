@@ -82,7 +82,7 @@ pub fn run(args: &PredictArgs, words: &[String]) -> Result<Code, Failure> {
         variants.push(Variant::new(setting, outcome, price));
     }
     Variant::rank(&mut variants);
-    let target = ifm_analysis::slo::words(&slo(&args.results, Api::Completions)?);
+    let target = ifm_metrics::slo::words(&slo(&args.results, Api::Completions)?);
     let document = WhatIfDocument::new(target.clone(), &variants);
     let style = terminal::style(args.results.no_color, args.results.ascii);
     let page = what_if::page(&target, &variants, &subject(args));

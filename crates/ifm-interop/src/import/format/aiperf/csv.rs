@@ -7,9 +7,10 @@ use super::super::super::{Input, measure, separated};
 use super::super::collect::Gathered;
 use super::super::{Format, Like, collect, sure};
 use super::words;
+use ifm_core::Metric;
 use ifm_core::Sheet;
 use ifm_core::sheet::{
-    Figure, Part, PartKind, Place, Quantity, Remark, Row, RowRole, Statistic, StdKind, Unit, key,
+    Figure, Part, PartKind, Place, Remark, Row, RowRole, Statistic, StdKind, Unit, key,
 };
 use serde_json::Value;
 use std::io;
@@ -102,7 +103,7 @@ fn metric(header: &[String], cells: &[String], line: u32, row: &mut Row) {
     let (name, unit) = measure::name_and_unit(label);
     let whole = header.get(1).is_some_and(|name| name == "Value");
     let (quantity, single) = words::quantity(&words::tag(name), whole);
-    let definition = words::definition(&quantity);
+    let definition = words::definition(quantity);
     let unit = unit.unwrap_or(Unit::Count);
     let measure = Measure {
         quantity,
@@ -130,10 +131,10 @@ fn gpu(header: &[String], cells: &[String], line: u32) -> Row {
     let metric = header.iter().position(|name| name == "Metric").and_then(|at| cells.get(at));
     let (name, unit) = metric.map(|metric| measure::name_and_unit(metric)).unwrap_or_default();
     let quantity = match words::tag(name) {
-        tag if tag.contains("power_usage") => Quantity::Power,
-        tag if tag.contains("energy") => Quantity::Energy,
-        tag if tag.contains("memory_used") => Quantity::Memory,
-        tag => Quantity::Other(tag),
+        tag if tag.contains("power_usage") => Metric::Power,
+        tag if tag.contains("energy") => Metric::Energy,
+        tag if tag.contains("memory_used") => Metric::Memory,
+        tag => Metric::other(tag),
     };
     row.label = metric.cloned();
     for (column, cell) in header.iter().zip(cells) {
@@ -144,8 +145,7 @@ fn gpu(header: &[String], cells: &[String], line: u32) -> Row {
                     Statistic::Count => Unit::Count,
                     _ => unit.clone().unwrap_or(Unit::Other(String::new())),
                 };
-                let mut figure =
-                    Figure::new(quantity.clone(), statistic, value, unit).as_printed(printed);
+                let mut figure = Figure::new(quantity, statistic, value, unit).as_printed(printed);
                 figure.place = Some(Place { line: Some(line), pointer: Some(column.clone()) });
                 row.figures.push(figure);
             }

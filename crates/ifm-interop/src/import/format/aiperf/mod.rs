@@ -12,10 +12,10 @@ use super::super::statistic::Measure;
 use super::super::{Input, Likeness, json, labels, measure};
 use super::collect::Gathered;
 use super::{Format, Like, collect, field};
+use ifm_core::Metric;
 use ifm_core::Sheet;
 use ifm_core::sheet::{
-    Definition, Factors, Figure, PartKind, Place, Quantity, Row, RowRole, Statistic, StdKind, Unit,
-    key,
+    Definition, Factors, Figure, PartKind, Place, Row, RowRole, Statistic, StdKind, Unit, key,
 };
 use serde_json::{Map, Value};
 
@@ -106,7 +106,7 @@ fn metrics(object: &mut Map<String, Value>, pointer: &str, row: &mut Row) {
         let Some(unit) = json::word(metric.get("unit")) else { continue };
         let numbers = metric.values().filter(|value| value.is_number()).count();
         let (quantity, statistic) = words::quantity(&tag, numbers == 1);
-        let definition = words::definition(&quantity);
+        let definition = words::definition(quantity);
         let measure = Measure {
             quantity,
             unit: measure::unit_field(&unit).unwrap_or(Unit::Other(unit)),
@@ -132,13 +132,13 @@ fn metrics(object: &mut Map<String, Value>, pointer: &str, row: &mut Row) {
 
 /// Requests that failed, if only the list of errors contains them.
 fn failures(object: &Map<String, Value>, row: &mut Row) {
-    let counted = row.figures.iter().any(|figure| figure.quantity == Quantity::RequestsFailed);
+    let counted = row.figures.iter().any(|figure| figure.quantity == Metric::RequestsFailed);
     let Some(Value::Array(errors)) = object.get("error_summary").filter(|_| !counted) else {
         return;
     };
     let failed: u64 = errors.iter().filter_map(|error| json::count(error.get("count"))).sum();
     let mut figure =
-        Figure::new(Quantity::RequestsFailed, Statistic::Value, failed as f64, Unit::Count)
+        Figure::new(Metric::RequestsFailed, Statistic::Value, failed as f64, Unit::Count)
             .defined(Definition::Same);
     figure.place = Some(Place::pointer("/error_summary"));
     row.figures.push(figure);

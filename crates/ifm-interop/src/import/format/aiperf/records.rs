@@ -9,11 +9,10 @@ use super::super::super::json::{self, Number, Word};
 use super::super::super::{Input, measure};
 use super::super::collect::Gathered;
 use super::super::{Format, Like, collect};
+use ifm_core::Metric;
 use ifm_core::Sheet;
 use ifm_core::order::Order as _;
-use ifm_core::sheet::{
-    Figure, PartKind, Place, Quantity, Row, RowRole, SheetRequest, Statistic, Unit,
-};
+use ifm_core::sheet::{Figure, PartKind, Place, Row, RowRole, SheetRequest, Statistic, Unit};
 use serde::Deserialize;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -69,18 +68,18 @@ impl Metadata {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct Metrics {
-    time_to_first_token: Metric,
-    request_latency: Metric,
-    input_sequence_length: Metric,
+    time_to_first_token: Stated,
+    request_latency: Stated,
+    input_sequence_length: Stated,
     /// Prompt tokens of a request that failed.
-    error_isl: Metric,
-    output_sequence_length: Metric,
-    inter_chunk_latency: Metric,
+    error_isl: Stated,
+    output_sequence_length: Stated,
+    inter_chunk_latency: Stated,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Metric {
+struct Stated {
     value: Value,
     unit: Word,
 }
@@ -93,7 +92,7 @@ struct Failure {
     message: Word,
 }
 
-impl Metric {
+impl Stated {
     fn number(&self) -> Option<f64> {
         json::number(Some(&self.value))
     }
@@ -179,7 +178,7 @@ impl Phase {
             [("sessions", self.sessions.len()), ("sessions_overflowed", self.overflowed.len())];
         if self.are_sessions && !self.sessions.is_empty() {
             row.figures.extend(counts.map(|(name, count)| {
-                let quantity = Quantity::Other(name.to_owned());
+                let quantity = Metric::other(name);
                 Figure::new(quantity, Statistic::Value, count as f64, Unit::Count)
             }));
         }

@@ -5,7 +5,8 @@
 
 use super::super::super::statistic::different;
 use super::super::super::words;
-use ifm_core::sheet::{Definition, Quantity, Statistic, meaning};
+use ifm_core::Metric;
+use ifm_core::sheet::{Definition, Statistic, meaning};
 
 /// The name of a metric as it is printed, as its tag: `Time to First Token` as
 /// `time_to_first_token`.
@@ -27,48 +28,48 @@ pub(crate) fn tag(label: &str) -> String {
 }
 
 /// What a metric measures. `whole` says that it is one number of the run.
-pub(crate) fn quantity(tag: &str, whole: bool) -> (Quantity, Option<Statistic>) {
+pub(crate) fn quantity(tag: &str, whole: bool) -> (Metric, Option<Statistic>) {
     let quantity = match tag {
-        "time_to_first_token" => Quantity::Ttft,
-        "time_to_first_output_token" => Quantity::Ttfot,
-        "inter_token_latency" => Quantity::Itl,
-        "request_latency" => Quantity::E2e,
-        "credit_to_start_latency" => Quantity::ClientQueue,
-        "benchmark_duration" => Quantity::Duration,
-        "request_throughput" => Quantity::RequestRate,
-        "goodput" => Quantity::Goodput,
-        "input_token_throughput" => Quantity::InputRate,
-        "output_token_throughput" => Quantity::OutputRate,
-        "total_token_throughput" => Quantity::TotalRate,
-        "output_token_throughput_per_user" => Quantity::UserRate,
-        "effective_concurrency" => Quantity::InFlight,
-        "request_count" => Quantity::RequestsOk,
-        "error_request_count" => Quantity::RequestsFailed,
-        "completed_request_count" => Quantity::Requests,
-        "request_error_rate" => Quantity::ErrorRate,
-        "input_sequence_length" => Quantity::InputTokens,
-        "output_sequence_length" => Quantity::OutputTokens,
-        "reasoning_token_count" => Quantity::ReasoningTokens,
-        "num_images" => Quantity::Images,
-        "audio_duration" => Quantity::AudioLength,
-        "rtfx" => Quantity::Rtfx,
-        "usage_prompt_audio_tokens" => Quantity::AudioTokens,
+        "time_to_first_token" => Metric::Ttft,
+        "time_to_first_output_token" => Metric::Ttfat,
+        "inter_token_latency" => Metric::Itl,
+        "request_latency" => Metric::E2e,
+        "credit_to_start_latency" => Metric::ClientQueue,
+        "benchmark_duration" => Metric::Duration,
+        "request_throughput" => Metric::RequestRate,
+        "goodput" => Metric::Goodput,
+        "input_token_throughput" => Metric::InputRate,
+        "output_token_throughput" => Metric::OutputRate,
+        "total_token_throughput" => Metric::TotalRate,
+        "output_token_throughput_per_user" => Metric::UserSpeed,
+        "effective_concurrency" => Metric::InFlight,
+        "request_count" => Metric::RequestsOk,
+        "error_request_count" => Metric::RequestsFailed,
+        "completed_request_count" => Metric::Requests,
+        "request_error_rate" => Metric::ErrorRate,
+        "input_sequence_length" => Metric::InputTokens,
+        "output_sequence_length" => Metric::OutputTokens,
+        "reasoning_token_count" => Metric::ReasoningTokens,
+        "num_images" => Metric::Images,
+        "audio_duration" => Metric::AudioLength,
+        "rtfx" => Metric::Rtfx,
+        "usage_prompt_audio_tokens" => Metric::AudioTokens,
         "total_usage_prompt_audio_tokens" => {
-            return (Quantity::AudioTokens, Some(Statistic::Sum));
+            return (Metric::AudioTokens, Some(Statistic::Sum));
         }
-        "total_isl" => return (Quantity::InputTokens, Some(Statistic::Sum)),
-        "total_osl" => return (Quantity::OutputTokens, Some(Statistic::Sum)),
-        other => Quantity::Other(other.to_owned()),
+        "total_isl" => return (Metric::InputTokens, Some(Statistic::Sum)),
+        "total_osl" => return (Metric::OutputTokens, Some(Statistic::Sum)),
+        other => Metric::other(other),
     };
     // A single number of these quantities is still a mean over the requests.
     let per_request = [
-        Quantity::InputTokens,
-        Quantity::OutputTokens,
-        Quantity::ReasoningTokens,
-        Quantity::Images,
-        Quantity::AudioLength,
-        Quantity::Rtfx,
-        Quantity::AudioTokens,
+        Metric::InputTokens,
+        Metric::OutputTokens,
+        Metric::ReasoningTokens,
+        Metric::Images,
+        Metric::AudioLength,
+        Metric::Rtfx,
+        Metric::AudioTokens,
     ];
     let of_images = [meaning::IMAGES_OF_A_REQUEST, meaning::TIME_OF_AN_IMAGE];
     let whole = whole && !per_request.contains(&quantity) && !of_images.contains(&tag);
@@ -76,28 +77,28 @@ pub(crate) fn quantity(tag: &str, whole: bool) -> (Quantity, Option<Statistic>) 
 }
 
 /// What a metric means against ours of the same name.
-pub(crate) fn definition(quantity: &Quantity) -> Definition {
+pub(crate) fn definition(quantity: Metric) -> Definition {
     match quantity {
-        Quantity::Ttft | Quantity::Ttfot | Quantity::E2e => different(words::CONNECTS),
-        Quantity::Itl => different(meaning::ITL_PER_REQUEST),
-        Quantity::UserRate => Definition::Derivable("1000 / its inter-token latency".to_owned()),
-        Quantity::InputTokens | Quantity::OutputTokens => different(words::CLIENT_COUNTS),
-        Quantity::InputRate | Quantity::OutputRate | Quantity::TotalRate => {
+        Metric::Ttft | Metric::Ttfat | Metric::E2e => different(words::CONNECTS),
+        Metric::Itl => different(meaning::ITL_PER_REQUEST),
+        Metric::UserSpeed => Definition::Derivable("1000 / its inter-token latency".to_owned()),
+        Metric::InputTokens | Metric::OutputTokens => different(words::CLIENT_COUNTS),
+        Metric::InputRate | Metric::OutputRate | Metric::TotalRate => {
             different(words::WHOLE_RUN_CLIENT_COUNTS)
         }
-        Quantity::RequestRate => different(words::WHOLE_RUN),
-        Quantity::Other(tag) if tag == "inter_chunk_latency" => {
+        Metric::RequestRate => different(words::WHOLE_RUN),
+        Metric::Other(tag) if tag.as_str() == "inter_chunk_latency" => {
             Definition::Derivable("gaps between pieces: what is called ITL here".to_owned())
         }
-        Quantity::Rtfx => different(words::RTFX_CONNECTS),
-        Quantity::Other(tag) if tag == meaning::IMAGES_OF_A_REQUEST => different(
+        Metric::Rtfx => different(words::RTFX_CONNECTS),
+        Metric::Other(tag) if tag.as_str() == meaning::IMAGES_OF_A_REQUEST => different(
             "images of one request over its end-to-end time: no rate of the run, which is higher by \
              the number of requests in flight",
         ),
-        Quantity::Other(tag) if tag == meaning::TIME_OF_AN_IMAGE => {
+        Metric::Other(tag) if tag.as_str() == meaning::TIME_OF_AN_IMAGE => {
             different("end-to-end time of a request, its answer too, over its images")
         }
-        Quantity::Other(_) => Definition::Unstated,
+        Metric::Other(_) => Definition::Unstated,
         _ => Definition::Same,
     }
 }

@@ -4,8 +4,9 @@ use super::super::super::statistic::Measure;
 use super::super::super::{json, labels};
 use super::super::field::{self, Field, Means};
 use super::words;
+use ifm_core::Metric;
 use ifm_core::sheet::{
-    Definition, Figure, Place, Quantity, Remark, Row, RowRole, Statistic, StdKind, Unit, key,
+    Definition, Figure, Place, Remark, Row, RowRole, Statistic, StdKind, Unit, key,
 };
 use serde_json::{Map, Value};
 
@@ -46,7 +47,7 @@ pub(super) fn row(
     }
     if let Some(seconds) = json::number(benchmark.get("duration")) {
         benchmark.remove("duration");
-        let figure = Figure::new(Quantity::Duration, Statistic::Value, seconds, Unit::S);
+        let figure = Figure::new(Metric::Duration, Statistic::Value, seconds, Unit::S);
         let window = "the measured window, without warm-up and cool-down".to_owned();
         row.figures.push(figure.defined(Definition::Different(window)));
     }
@@ -67,10 +68,10 @@ fn is_empty(value: &Value) -> bool {
 
 /// Numbers of requests by what became of them.
 const COUNTS: &[Field] = &[
-    ("/request_totals/total", Quantity::Requests, Unit::Count, Means::Same),
-    ("/request_totals/successful", Quantity::RequestsOk, Unit::Count, Means::Same),
-    ("/request_totals/errored", Quantity::RequestsFailed, Unit::Count, Means::Same),
-    ("/request_totals/incomplete", Quantity::RequestsIncomplete, Unit::Count, Means::Same),
+    ("/request_totals/total", Metric::Requests, Unit::Count, Means::Same),
+    ("/request_totals/successful", Metric::RequestsOk, Unit::Count, Means::Same),
+    ("/request_totals/errored", Metric::RequestsFailed, Unit::Count, Means::Same),
+    ("/request_totals/incomplete", Metric::RequestsIncomplete, Unit::Count, Means::Same),
 ];
 
 /// The statistics of a metric over the requests that succeeded.
@@ -109,7 +110,7 @@ fn media(carried: &words::Carried, metrics: &mut Map<String, Value>, base: &str,
 
 /// Moves statistics into figures; statistics of no values are dropped.
 fn statistics_of(
-    (quantity, unit): (Quantity, Unit),
+    (quantity, unit): (Metric, Unit),
     statistics: &mut Map<String, Value>,
     pointer: &str,
     row: &mut Row,
@@ -118,11 +119,11 @@ fn statistics_of(
         statistics.clear();
         return;
     }
-    let defined = quantity.clone();
+    let defined = quantity;
     let measure = Measure {
         quantity,
         unit,
-        definition: &|statistic| words::definition(&defined, statistic),
+        definition: &|statistic| words::definition(defined, statistic),
         std: StdKind::Population,
         pointer: pointer.to_owned(),
     };

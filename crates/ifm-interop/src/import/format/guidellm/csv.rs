@@ -7,9 +7,10 @@ use super::super::super::{Input, json, separated};
 use super::super::collect::Gathered;
 use super::super::{Format, Like, collect, sure};
 use super::{benchmark, words};
+use ifm_core::Metric;
 use ifm_core::Sheet;
 use ifm_core::sheet::{
-    Definition, Figure, PartKind, Place, Quantity, Remark, Row, RowRole, Statistic, StdKind, key,
+    Definition, Figure, PartKind, Place, Remark, Row, RowRole, Statistic, StdKind, key,
 };
 use serde_json::{Map, Value};
 use std::io;
@@ -129,12 +130,12 @@ fn row(columns: &[Column], cells: &[String], line: u32, remarks: &mut Vec<Remark
 /// The figures of a cell, if its column is known.
 fn figures(column: &Column, cell: &str) -> Option<Vec<Figure>> {
     let (quantity, unit) = words::column(&column.group, &column.metric)?;
-    let defined = quantity.clone();
+    let defined = quantity;
     let definition = |statistic| match defined {
-        Quantity::Duration => {
+        Metric::Duration => {
             Definition::Different("the measured window, without warm-up and cool-down".to_owned())
         }
-        _ => words::definition(&defined, statistic),
+        _ => words::definition(defined, statistic),
     };
     let (std, pointer) = (StdKind::Population, String::new());
     let measure = Measure { quantity, unit, definition: &definition, std, pointer };

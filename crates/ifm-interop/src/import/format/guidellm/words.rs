@@ -6,52 +6,47 @@
 
 use super::super::super::statistic::different;
 use super::super::super::{uncounted, words};
+use ifm_core::Metric;
 use ifm_core::sheet::{
-    Definition, Factors, Quantity, Remark, RemarkKind, Row, Statistic, Unit, key, meaning,
+    Definition, Factors, Remark, RemarkKind, Row, Statistic, Unit, key, meaning,
 };
 
 /// Its metrics: their names in JSON, and the group and name of their columns in CSV.
-const METRICS: &[(&str, &str, &str, Quantity, Unit)] = &[
-    ("request_latency", "Request Latency", "Sec", Quantity::E2e, Unit::S),
-    ("time_to_first_token_ms", "Time to First Token", "ms", Quantity::Ttft, Unit::Ms),
-    (
-        "time_to_first_output_token_ms",
-        "Time to First Output Token",
-        "ms",
-        Quantity::Ttfot,
-        Unit::Ms,
-    ),
-    ("time_per_output_token_ms", "Time per Output Token", "ms", Quantity::Tpot, Unit::Ms),
-    ("inter_token_latency_ms", "Inter Token Latency", "ms", Quantity::Itl, Unit::Ms),
-    ("request_dispatch_delay", "", "", Quantity::ClientQueue, Unit::S),
-    ("requests_per_second", "Server Throughput", "Requests/Sec", Quantity::RequestRate, Unit::PerS),
-    ("request_concurrency", "Server Throughput", "Concurrency", Quantity::InFlight, Unit::Count),
-    ("prompt_token_count", "Token Metrics", "Input Tokens", Quantity::InputTokens, Unit::Count),
-    ("output_token_count", "Token Metrics", "Output Tokens", Quantity::OutputTokens, Unit::Count),
-    ("total_token_count", "Token Metrics", "Total Tokens", Quantity::TotalTokens, Unit::Count),
+const METRICS: &[(&str, &str, &str, Metric, Unit)] = &[
+    ("request_latency", "Request Latency", "Sec", Metric::E2e, Unit::S),
+    ("time_to_first_token_ms", "Time to First Token", "ms", Metric::Ttft, Unit::Ms),
+    ("time_to_first_output_token_ms", "Time to First Output Token", "ms", Metric::Ttfat, Unit::Ms),
+    ("time_per_output_token_ms", "Time per Output Token", "ms", Metric::Tpot, Unit::Ms),
+    ("inter_token_latency_ms", "Inter Token Latency", "ms", Metric::Itl, Unit::Ms),
+    ("request_dispatch_delay", "", "", Metric::ClientQueue, Unit::S),
+    ("requests_per_second", "Server Throughput", "Requests/Sec", Metric::RequestRate, Unit::PerS),
+    ("request_concurrency", "Server Throughput", "Concurrency", Metric::InFlight, Unit::Count),
+    ("prompt_token_count", "Token Metrics", "Input Tokens", Metric::InputTokens, Unit::Count),
+    ("output_token_count", "Token Metrics", "Output Tokens", Metric::OutputTokens, Unit::Count),
+    ("total_token_count", "Token Metrics", "Total Tokens", Metric::TotalTokens, Unit::Count),
     (
         "prompt_tokens_per_second",
         "Token Throughput",
         "Input Tokens/Sec",
-        Quantity::InputRate,
+        Metric::InputRate,
         Unit::PerS,
     ),
     (
         "output_tokens_per_second",
         "Token Throughput",
         "Output Tokens/Sec",
-        Quantity::OutputRate,
+        Metric::OutputRate,
         Unit::PerS,
     ),
-    ("tokens_per_second", "Token Throughput", "Total Tokens/Sec", Quantity::TotalRate, Unit::PerS),
-    ("request_goodput", "", "", Quantity::Goodput, Unit::PerS),
-    ("slo_attainment", "", "", Quantity::Attainment, Unit::One),
+    ("tokens_per_second", "Token Throughput", "Total Tokens/Sec", Metric::TotalRate, Unit::PerS),
+    ("request_goodput", "", "", Metric::Goodput, Unit::PerS),
+    ("slo_attainment", "", "", Metric::Attainment, Unit::One),
     // In JSON these are not among the metrics.
-    ("", "Timings", "Duration", Quantity::Duration, Unit::S),
-    ("", "Request Counts", "Successful", Quantity::RequestsOk, Unit::Count),
-    ("", "Request Counts", "Incomplete", Quantity::RequestsIncomplete, Unit::Count),
-    ("", "Request Counts", "Errored", Quantity::RequestsFailed, Unit::Count),
-    ("", "Request Counts", "Total", Quantity::Requests, Unit::Count),
+    ("", "Timings", "Duration", Metric::Duration, Unit::S),
+    ("", "Request Counts", "Successful", Metric::RequestsOk, Unit::Count),
+    ("", "Request Counts", "Incomplete", Metric::RequestsIncomplete, Unit::Count),
+    ("", "Request Counts", "Errored", Metric::RequestsFailed, Unit::Count),
+    ("", "Request Counts", "Total", Metric::Requests, Unit::Count),
 ];
 
 /// Media in prompts, as the tool counts them.
@@ -61,59 +56,44 @@ pub(crate) struct Carried {
     /// Its name there.
     pub name: &'static str,
     /// What a request carries.
-    pub each: (Quantity, Unit),
+    pub each: (Metric, Unit),
     /// What all requests carry per second, where that is a rate that we have a name for.
-    pub rate: Option<(Quantity, Unit)>,
+    pub rate: Option<(Metric, Unit)>,
 }
 
 /// Pixels apply to images only. Token counts are the server's counts per kind of media; for
 /// transcriptions they are all prompt tokens.
 pub(crate) const CARRIED: [Carried; 6] = [
-    Carried {
-        kind: "image",
-        name: "tokens",
-        each: (Quantity::ImageTokens, Unit::Count),
-        rate: None,
-    },
+    Carried { kind: "image", name: "tokens", each: (Metric::ImageTokens, Unit::Count), rate: None },
     Carried {
         kind: "image",
         name: "images",
-        each: (Quantity::Images, Unit::Count),
-        rate: Some((Quantity::ImageRate, Unit::PerS)),
+        each: (Metric::Images, Unit::Count),
+        rate: Some((Metric::ImageRate, Unit::PerS)),
     },
     Carried {
         kind: "image",
         name: "pixels",
-        each: (Quantity::Pixels, Unit::Count),
-        rate: Some((Quantity::PixelRate, Unit::PerS)),
+        each: (Metric::Pixels, Unit::Count),
+        rate: Some((Metric::PixelRate, Unit::PerS)),
     },
-    Carried {
-        kind: "video",
-        name: "tokens",
-        each: (Quantity::VideoTokens, Unit::Count),
-        rate: None,
-    },
-    Carried {
-        kind: "audio",
-        name: "tokens",
-        each: (Quantity::AudioTokens, Unit::Count),
-        rate: None,
-    },
+    Carried { kind: "video", name: "tokens", each: (Metric::VideoTokens, Unit::Count), rate: None },
+    Carried { kind: "audio", name: "tokens", each: (Metric::AudioTokens, Unit::Count), rate: None },
     Carried {
         kind: "audio",
         name: "seconds",
-        each: (Quantity::AudioLength, Unit::S),
-        rate: Some((Quantity::AudioRate, Unit::One)),
+        each: (Metric::AudioLength, Unit::S),
+        rate: Some((Metric::LevelRtfx, Unit::One)),
     },
 ];
 
 /// What a metric of the JSON file measures.
-pub(super) fn metric(name: &str) -> Option<(Quantity, Unit)> {
+pub(super) fn metric(name: &str) -> Option<(Metric, Unit)> {
     measured(|(json, ..)| !name.is_empty() && *json == name)
 }
 
 /// What a column of the CSV file measures.
-pub(super) fn column(group: &str, metric: &str) -> Option<(Quantity, Unit)> {
+pub(super) fn column(group: &str, metric: &str) -> Option<(Metric, Unit)> {
     let metric = metric.strip_prefix("Successful ").unwrap_or(metric);
     let words = group.to_ascii_lowercase();
     let carried = words.split_once(' ').filter(|_| metric == "Input");
@@ -125,27 +105,27 @@ pub(super) fn column(group: &str, metric: &str) -> Option<(Quantity, Unit)> {
 }
 
 fn measured(
-    is_meant: impl Fn(&&(&str, &str, &str, Quantity, Unit)) -> bool,
-) -> Option<(Quantity, Unit)> {
-    METRICS.iter().find(is_meant).map(|(.., quantity, unit)| (quantity.clone(), unit.clone()))
+    is_meant: impl Fn(&&(&str, &str, &str, Metric, Unit)) -> bool,
+) -> Option<(Metric, Unit)> {
+    METRICS.iter().find(is_meant).map(|(.., quantity, unit)| (*quantity, unit.clone()))
 }
 
 /// Figures where zero means that there was nothing to measure, or that nothing was counted.
-const ZERO_IS_MISSING: [(Quantity, &str); 9] = [
-    (Quantity::Ttft, UNSTREAMED),
-    (Quantity::Ttfot, UNSTREAMED),
-    (Quantity::Itl, UNSTREAMED),
-    (Quantity::Tpot, UNSTREAMED),
-    (Quantity::ImageTokens, UNTOLD),
-    (Quantity::AudioTokens, UNTOLD),
-    (Quantity::VideoTokens, UNTOLD),
-    (Quantity::OutputTokens, UNTOLD),
-    (Quantity::TotalTokens, UNTOLD),
+const ZERO_IS_MISSING: [(Metric, &str); 9] = [
+    (Metric::Ttft, UNSTREAMED),
+    (Metric::Ttfat, UNSTREAMED),
+    (Metric::Itl, UNSTREAMED),
+    (Metric::Tpot, UNSTREAMED),
+    (Metric::ImageTokens, UNTOLD),
+    (Metric::AudioTokens, UNTOLD),
+    (Metric::VideoTokens, UNTOLD),
+    (Metric::OutputTokens, UNTOLD),
+    (Metric::TotalTokens, UNTOLD),
 ];
 /// Rates of tokens, unknown where the numbers of tokens are. `uncounted` handles prompt tokens, for
 /// all tools.
-const RATES: [(Quantity, Quantity); 2] =
-    [(Quantity::OutputTokens, Quantity::OutputRate), (Quantity::TotalTokens, Quantity::TotalRate)];
+const RATES: [(Metric, Metric); 2] =
+    [(Metric::OutputTokens, Metric::OutputRate), (Metric::TotalTokens, Metric::TotalRate)];
 const UNSTREAMED: &str = "not measured, as without streaming";
 const UNTOLD: &str = "the server did not tell them";
 
@@ -159,12 +139,12 @@ pub(crate) fn without_zeros(row: &mut Row) -> Vec<Remark> {
 fn without_zeros_of(row: &mut Row, why: &str) -> Option<Remark> {
     let mut missing = Vec::new();
     for (quantity, _) in ZERO_IS_MISSING.into_iter().filter(|(_, of)| *of == why) {
-        if !uncounted::take(row, &quantity, "0.0") {
+        if !uncounted::take(row, quantity, "0.0") {
             continue;
         }
         let rate = RATES.into_iter().find(|(tokens, _)| *tokens == quantity).map(|(_, rate)| rate);
         missing.push(quantity);
-        missing.extend(rate.filter(|rate| uncounted::take(row, rate, "0.0")));
+        missing.extend(rate.filter(|rate| uncounted::take(row, *rate, "0.0")));
     }
     (!missing.is_empty()).then(|| {
         let names: Vec<String> = missing.iter().map(|quantity| format!("{quantity:?}")).collect();
@@ -206,14 +186,14 @@ pub(crate) fn whole(number: &str) -> &str {
 /// tokens that the server counted, and the tool adds the tokens of images, audio and videos that
 /// the server reports separately. `text` is the mean of the text tokens.
 pub(super) fn doubled(row: &mut Row, text: Option<f64>) {
-    let mean = |quantity: Quantity| row.value(&quantity, Statistic::Mean);
-    let kinds = [Quantity::ImageTokens, Quantity::AudioTokens, Quantity::VideoTokens];
+    let mean = |quantity: Metric| row.value(quantity, Statistic::Mean);
+    let kinds = [Metric::ImageTokens, Metric::AudioTokens, Metric::VideoTokens];
     let media: f64 = kinds.into_iter().filter_map(mean).sum();
     if media <= 0.0 || text.is_none_or(|text| text <= 0.0) {
         return;
     }
-    const OF: [Quantity; 4] =
-        [Quantity::InputTokens, Quantity::TotalTokens, Quantity::InputRate, Quantity::TotalRate];
+    const OF: [Metric; 4] =
+        [Metric::InputTokens, Metric::TotalTokens, Metric::InputRate, Metric::TotalRate];
     for figure in row.figures.iter_mut().filter(|figure| OF.contains(&figure.quantity)) {
         figure.definition = different(meaning::MEDIA_TWICE);
     }
@@ -251,41 +231,41 @@ impl TpotMeaning {
 /// Defines the times per output token of a row. Without a meaning their definition is unstated.
 pub(crate) fn define_tpot(row: &mut Row, meant: Option<TpotMeaning>) {
     let definition = meant.map_or(Definition::Unstated, TpotMeaning::definition);
-    for figure in row.figures.iter_mut().filter(|figure| figure.quantity == Quantity::Tpot) {
+    for figure in row.figures.iter_mut().filter(|figure| figure.quantity == Metric::Tpot) {
         figure.definition = definition.clone();
     }
 }
 
 /// What GuideLLM means by a number, from version 0.4 on. See [`define_tpot`] for older files.
-pub(crate) fn definition(quantity: &Quantity, statistic: Statistic) -> Definition {
+pub(crate) fn definition(quantity: Metric, statistic: Statistic) -> Definition {
     let nearest = matches!(statistic, Statistic::Percentile(_) | Statistic::Median);
     match quantity {
-        Quantity::Ttft | Quantity::Ttfot | Quantity::ClientQueue if nearest => {
+        Metric::Ttft | Metric::Ttfat | Metric::ClientQueue if nearest => {
             different("percentile by nearest rank; stamps of the wall clock")
         }
-        Quantity::Ttft | Quantity::Ttfot => Definition::Same,
-        Quantity::Itl => different(words::ITL_WEIGHTED),
-        Quantity::Tpot => TpotMeaning::WithFirst.definition(),
-        Quantity::E2e => different(words::TO_THE_END),
-        Quantity::RequestRate
-        | Quantity::InputRate
-        | Quantity::OutputRate
-        | Quantity::TotalRate
-        | Quantity::InFlight
+        Metric::Ttft | Metric::Ttfat => Definition::Same,
+        Metric::Itl => different(words::ITL_WEIGHTED),
+        Metric::Tpot => TpotMeaning::WithFirst.definition(),
+        Metric::E2e => different(words::TO_THE_END),
+        Metric::RequestRate
+        | Metric::InputRate
+        | Metric::OutputRate
+        | Metric::TotalRate
+        | Metric::InFlight
             if nearest =>
         {
             different("percentile of a rate over time, by how long it held")
         }
-        Quantity::ImageRate | Quantity::PixelRate | Quantity::AudioRate if nearest => {
+        Metric::ImageRate | Metric::PixelRate | Metric::LevelRtfx if nearest => {
             different("percentile of a rate over time, by how long it held")
         }
-        Quantity::ImageRate | Quantity::PixelRate | Quantity::AudioRate => {
+        Metric::ImageRate | Metric::PixelRate | Metric::LevelRtfx => {
             different("over the measured window; a request counts when it ends")
         }
-        Quantity::AudioTokens => {
+        Metric::AudioTokens => {
             different("as the server tells them apart; of a transcription all prompt tokens")
         }
-        Quantity::InputRate | Quantity::OutputRate | Quantity::TotalRate => different(
+        Metric::InputRate | Metric::OutputRate | Metric::TotalRate => different(
             "over the measured window; tokens are spread evenly between first and last of a \
              request",
         ),

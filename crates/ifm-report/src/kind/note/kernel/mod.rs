@@ -7,10 +7,10 @@ use super::super::common::about;
 use super::blocks::attention;
 use crate::format::{count, meant, number, percent, plain};
 use crate::page::{Block, Figure, Section, Table, Tile};
-use ifm_analysis::insight::{Meant, Topic};
-use ifm_analysis::survey::{KernelMask, KernelTime, Survey};
 use ifm_chart::{Axis, Cartesian, Chart, Form, Guide, Mask, Plot, Point, Scale, Series, Tone};
 use ifm_core::sheet::Part;
+use ifm_results::{KernelMask, KernelTime, Results};
+use ifm_rules::insight::{Meant, Topic};
 use serde_json::Value;
 
 const FLOP_PER_TFLOP: f64 = 1e12;
@@ -19,8 +19,8 @@ const FORWARD: &str = "forward";
 
 /// The chapter, and one inside it for each mask; none without a kernel.
 pub(super) fn sections(subject: &Subject) -> Vec<Section> {
-    let ceilings = tables::ceilings(&subject.question.survey.ceilings());
-    let masks = subject.question.survey.kernels();
+    let ceilings = tables::ceilings(&subject.question.results.ceilings());
+    let masks = subject.question.results.kernels();
     if masks.is_empty() {
         return ceilings.into_iter().collect();
     }
@@ -64,14 +64,14 @@ pub(super) fn sections(subject: &Subject) -> Vec<Section> {
 }
 
 /// Every kernel under every mask in one table; absent without a kernel.
-pub fn overview(survey: &Survey) -> Option<Table> {
-    let masks = survey.kernels();
+pub fn overview(results: &Results) -> Option<Table> {
+    let masks = results.kernels();
     (!masks.is_empty()).then(|| tables::overview(&masks))
 }
 
 /// The largest lead of a kernel over another under a mask that both compute.
-pub(super) fn tile(survey: &Survey) -> Option<Tile> {
-    let masks = survey.kernels();
+pub(super) fn tile(results: &Results) -> Option<Tile> {
+    let masks = results.kernels();
     let leads = masks.iter().filter_map(|mask| {
         let ranked = mask.ranked(FORWARD);
         let ((first, ms), (last, slowest)) = (*ranked.first()?, *ranked.last()?);

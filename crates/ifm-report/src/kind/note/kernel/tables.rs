@@ -5,10 +5,11 @@ use super::super::super::Subject;
 use super::super::part;
 use crate::format::{ABSENT, count, meant, percent, plain, time};
 use crate::page::{Block, Cell, Column, Columns, Head, Section, Table};
-use ifm_analysis::insight::Meant;
-use ifm_analysis::survey::{CeilingTime, KernelMask, KernelTime};
+use ifm_core::Metric;
 use ifm_core::sheet::kernel::{DEVICE, KERNEL, PASS, PROVIDER, SIZE, THREADS, TYPE};
-use ifm_core::sheet::{Quantity, RowRole, Statistic, WHY};
+use ifm_core::sheet::{RowRole, Statistic, WHY};
+use ifm_results::{CeilingTime, KernelMask, KernelTime};
+use ifm_rules::insight::Meant;
 use serde_json::Value;
 
 /// Whether a mask's rows contain more than another tool's output has room for.
@@ -104,10 +105,10 @@ pub(super) fn ceilings(all: &[CeilingTime]) -> Option<Section> {
         .push(factor("On", DEVICE))
         .push(factor("Threads", THREADS))
         .cell(Head::number("Time"), |one| {
-            let quantity = Quantity::KernelTime;
+            let quantity = Metric::Kernel;
             let std = Statistic::Std(ifm_core::sheet::StdKind::Sample);
-            let std_ms = one.point.value(&quantity, std);
-            let ms = one.point.central(&quantity).map(|ms| ms.value);
+            let std_ms = one.point.value(quantity, std);
+            let ms = one.point.central(quantity).map(|ms| ms.value);
             Cell::number(ms, |ms| time(ms, std_ms)).in_unit("ms")
         })
         .cell(Head::number("Rate"), |one| match (one.flop_per_s, one.bytes_per_s) {

@@ -9,7 +9,6 @@ use super::measured;
 use super::pacing_args::PacingArgs;
 use super::price;
 use super::probe_args::ProbeArgs;
-use super::resolve::{resolve, resolve_simulated};
 use super::simulated_url;
 use crate::course::{Axis, CapacityCourse, Course, Look, Tier};
 use crate::exit::{Code, Failure};
@@ -215,16 +214,7 @@ pub fn run(args: &CapacityArgs, words: &[String]) -> Result<Code, Failure> {
         _ => (None, args.tiers.clone()),
     };
     let probe = args.probe.open(&load.workload)?;
-    let mut job = match simulated_url::deployed(&load)? {
-        Some(_) if probe.is_some() => {
-            return Err(Failure::usage("--probe needs a real server, not a simulated one"));
-        }
-        Some(deployed) => {
-            resolve_simulated((&load.workload, &load.results), deployed, &[first], words)?
-        }
-        None => resolve(&load, &[first], words)?,
-    };
-    probe.map_or(Ok(()), |probe| probe.add_to(&mut job))?;
+    let mut job = simulated_url::job(&load, &[first], words, probe)?;
     if args.by == By::Sessions && !job.dataset.has_conversations() {
         return Err(Failure::usage("--by sessions needs a workload of conversations")
             .hint("for example -W 'random:256/64?turns=4', or --by users"));

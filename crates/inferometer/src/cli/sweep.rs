@@ -7,7 +7,7 @@ use super::load_args::LoadArgs;
 use super::pacing_args::PacingArgs;
 use super::probe_args::ProbeArgs;
 use super::repeats::RepeatArgs;
-use super::resolve::resolve;
+use super::simulated_url;
 use crate::course::Course;
 use crate::exit::{Code, Failure};
 use crate::session::execute;
@@ -135,8 +135,7 @@ pub fn run(args: &SweepArgs, words: &[String]) -> Result<Code, Failure> {
     }
     let levels = args.repeats.spread(&levels, args.load.workload.seed.unwrap_or(0));
     let probe = args.probe.open(&args.load.workload)?;
-    let mut job = resolve(&args.load, &levels, words)?;
-    probe.map_or(Ok(()), |probe| probe.add_to(&mut job))?;
+    let mut job = simulated_url::job(&args.load, &levels, words, probe)?;
     args.pacing.set(&mut job.spec);
     job.measures_again = args.repeats.measures_again();
     if args.profile == Some(Profile::Sweep) {

@@ -218,8 +218,7 @@ fn limiter(misses: &[Miss]) -> String {
 }
 
 /// Capacity inside the target of the reader as horizontal bars, one for each curve; absent for fewer than
-/// two. Named targets of others are in the table alone: a chart of them would be about other people's
-/// limits.
+/// two. Named targets that the reader did not ask for are in the table alone.
 fn chart((slo, first): &(&SloSpec, Vec<Fitting>)) -> Option<Chart> {
     let rates =
         first.iter().any(|one| one.lowest.as_ref().is_some_and(|cell| is_rate(cell.load())));

@@ -128,6 +128,12 @@ pub fn checked(typed: &str, example: &str) -> Result<Uri, Failure> {
     }
     let bad = |why: &str| refused(typed, why, example);
     let uri: Uri = with_scheme.parse().map_err(|_| bad("it cannot be parsed"))?;
+    if uri.scheme_str() == Some("simulated") {
+        return Err(Failure::usage(format!("{typed} is not a server that can be called")).hint(
+            "run, sweep and capacity accept simulated://GPU/MODEL; for anything else, start a server: \
+             inferometer serve --sim --gpu NAME --model NAME",
+        ));
+    }
     if !matches!(uri.scheme_str(), Some("http" | "https")) {
         return Err(bad("only http and https are supported"));
     }

@@ -5,7 +5,7 @@
 use crate::format::{ABSENT, marked_span, number, span};
 use crate::page::Cell;
 use ifm_core::Metric;
-use ifm_core::metric::MetricUnit;
+use ifm_core::metric::{Direction, MetricUnit};
 use ifm_metrics::level::{GapLabel, Latencies, MetricValues};
 use ifm_metrics::stat::Percentile;
 
@@ -51,14 +51,37 @@ pub(crate) fn marked(metric: Metric, found: &Percentile) -> String {
     }
 }
 
+/// The value at the end of the tail: the largest, or the smallest where more is better.
+pub(crate) fn worst(found: &MetricValues) -> f64 {
+    match found.metric.direction() {
+        Direction::Lower | Direction::Neither => found.values.max,
+        Direction::Higher => found.values.min,
+    }
+}
+
+/// That the columns of the tail hold the other end for some metrics; absent where none of `shown` has
+/// more as better.
+pub(crate) fn tail_note<'v>(
+    shown: impl Iterator<Item = &'v MetricValues>,
+    gap: GapLabel,
+) -> Option<String> {
+    let is_higher = |found: &&MetricValues| found.metric.direction() == Direction::Higher;
+    let mut names: Vec<String> = shown.filter(is_higher).map(|found| name(found, gap)).collect();
+    names.dedup();
+    names.sort_unstable();
+    names.dedup();
+    (!names.is_empty()).then(|| format!("{}: p10, p5, p1 and min, the slow end", names.join(", ")))
+}
+
 /// A value of a metric in a table.
 pub(crate) fn cell(metric: Metric, found: Option<f64>) -> Cell {
     let cell = Cell::number(found, |found| value(metric, found));
     if metric.unit() == MetricUnit::Ns { cell.in_unit("ns") } else { cell }
 }
 
-/// A percentile of a population in a table, with its size where that is too small.
+/// A percentile of a population in a table, of the slow end where more is better, with its size where that is too small.
 pub(crate) fn percentile(found: &MetricValues, p: f64) -> Cell {
+    let p = found.metric.slow_tail(p);
     let Some(percentile) = found.values.percentile(p) else { return Cell::text(ABSENT) };
     let text = marked(found.metric, percentile);
     let cell = Cell { text, ..cell(found.metric, Some(percentile.value)) };

@@ -321,8 +321,8 @@ impl Results {
     }
 }
 
-/// What each of several runs has that no other one has, in a few words; absent where nothing tells it
-/// from the others.
+/// What each of several runs has that no other one has, in a few words; absent where nothing
+/// distinguishes it.
 pub fn distinct_words(heads: &[&Manifest]) -> Vec<Option<String>> {
     let all: Vec<Vec<NamedFact>> = heads.iter().map(|head| setup_of(head)).collect();
     (0..all.len()).map(|own| distinct(&all, own)).collect()
@@ -486,7 +486,7 @@ mod tests {
         check(&["H100, llama", "H100, llama, fp8"], &[None, Some("fp8")]);
     }
 
-    /// What two servers store tells more than the ports that they listen at.
+    /// What two servers store says more than the ports that they listen at.
     #[test]
     fn a_precision_names_a_side_before_its_address() {
         let of = |port: u16, dtype: &'static str| {

@@ -267,6 +267,8 @@ fn facts(sheet: &Sheet, constant: &Factors) -> Vec<Fact> {
     for (name, value) in constant.iter() {
         let (what, kind) = match name {
             key::MODEL => ("model", Expected),
+            // Some tools write the API there, as in openai-chat: that names no server.
+            key::ENGINE if value.contains("openai") => continue,
             key::ENGINE => ("server", Expected),
             key::GPU => ("accelerator", Expected),
             key::HARDWARE => ("machine", Expected),

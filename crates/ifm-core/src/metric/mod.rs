@@ -172,6 +172,15 @@ impl Metric {
         self.row().kind.unit
     }
 
+    /// The percentile that is as far in the tail of bad values as `p`, 0 to 100, is in that of a time:
+    /// `p` itself where less is better, else `100 - p`.
+    pub fn slow_tail(self, p: f64) -> f64 {
+        match self.direction() {
+            Direction::Lower | Direction::Neither => p,
+            Direction::Higher => 100.0 - p,
+        }
+    }
+
     /// Which way is better.
     pub fn direction(self) -> Direction {
         self.row().kind.direction

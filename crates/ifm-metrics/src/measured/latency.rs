@@ -141,9 +141,20 @@ impl List {
         if is_estimated {
             self.counted.append(&mut self.estimated);
         }
-        let values = Distribution::from_values(self.counted, percentiles)?;
+        let percentiles = with_slow_tail(self.metric, percentiles);
+        let values = Distribution::from_values(self.counted, &percentiles)?;
         Some(MetricValues { metric: self.metric, is_estimated, values })
     }
+}
+
+/// The percentiles to compute of a metric. Where more is better, the tail that users notice is at the
+/// other end: P5 of a speed is what P95 is of a time.
+fn with_slow_tail(metric: Metric, percentiles: &[f64]) -> Vec<f64> {
+    let mut all = percentiles.to_vec();
+    all.extend(percentiles.iter().map(|p| metric.slow_tail(*p)));
+    all.sort_unstable_by(f64::total_cmp);
+    all.dedup();
+    all
 }
 
 /// Metrics that have many values for each request: no list of them is kept.

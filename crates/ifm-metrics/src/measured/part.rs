@@ -9,7 +9,7 @@ use ifm_core::Metric;
 use ifm_core::RequestRecord;
 
 /// Some of the requests of a level. Latencies and lengths are over complete answers; latencies
-/// exclude the first wave where those of the level do, so that both have the same population.
+/// exclude the first wave where the level's do, so that both have the same population.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PartSummary {
     /// Requests that were sent.

@@ -179,6 +179,11 @@ fn latencies(level: &LevelSummary, style: &TerminalStyle) -> String {
     for found in metric_table::shown(latencies).filter(|found| !found.metric.is_detail()) {
         out.push_str(&row(found, latencies.gap_label, style));
     }
+    let shown = metric_table::shown(latencies).filter(|found| !found.metric.is_detail());
+    if let Some(note) = metric_table::tail_note(shown, latencies.gap_label) {
+        let note = style.text(&format!(" {note}"));
+        out.push_str(&format!("{}\n", style.paint(Color::Dim, &note)));
+    }
     out
 }
 
@@ -189,7 +194,7 @@ fn row(found: &MetricValues, gap: GapLabel, style: &TerminalStyle) -> String {
     let room = NAME_AND_MEAN.saturating_sub(name.chars().count());
     let mut line = format!(" {name}{:>room$}", value(values.mean));
     for p in PERCENTILES {
-        let percentile = values.percentile(p);
+        let percentile = values.percentile(found.metric.slow_tail(p));
         let text = percentile.map_or_else(
             || ABSENT.to_owned(),
             |percentile| metric_table::marked(found.metric, percentile),
@@ -198,7 +203,7 @@ fn row(found: &MetricValues, gap: GapLabel, style: &TerminalStyle) -> String {
         let is_rough = percentile.is_some_and(|percentile| !percentile.enough);
         line.push_str(&if is_rough { style.paint(Color::Dim, &text) } else { text });
     }
-    line.push_str(&format!("{:>10}{:>9}\n", value(values.max), count(values.n)));
+    line.push_str(&format!("{:>10}{:>9}\n", value(metric_table::worst(found)), count(values.n)));
     line
 }
 

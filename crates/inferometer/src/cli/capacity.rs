@@ -7,7 +7,6 @@ use crate::cli::args::level_list::level;
 use crate::cli::args::load::LoadArgs;
 use crate::cli::args::pacing::PacingArgs;
 use crate::cli::args::probe::ProbeArgs;
-use crate::cli::args::resolve::{resolve, resolve_simulated};
 use crate::cli::args::{price, simulated_url};
 use crate::cli::capacity_of_results;
 use crate::exit::{Code, Failure};
@@ -214,16 +213,7 @@ pub fn run(args: &CapacityArgs, words: &[String]) -> Result<Code, Failure> {
         _ => (None, args.tiers.clone()),
     };
     let probe = args.probe.open(&load.workload)?;
-    let mut job = match simulated_url::deployed(&load)? {
-        Some(_) if probe.is_some() => {
-            return Err(Failure::usage("--probe needs a real server, not a simulated one"));
-        }
-        Some(deployed) => {
-            resolve_simulated((&load.workload, &load.results), deployed, &[first], words)?
-        }
-        None => resolve(&load, &[first], words)?,
-    };
-    probe.map_or(Ok(()), |probe| probe.add_to(&mut job))?;
+    let mut job = simulated_url::job(&load, &[first], words, probe)?;
     if args.by == By::Sessions && !job.dataset.has_conversations() {
         return Err(Failure::usage("--by sessions needs a workload of conversations")
             .hint("for example -W 'random:256/64?turns=4', or --by users"));

@@ -5,7 +5,7 @@ use crate::cli::args::ending::EndingArgs;
 use crate::cli::args::level_list::level;
 use crate::cli::args::load::LoadArgs;
 use crate::cli::args::probe::ProbeArgs;
-use crate::cli::args::resolve::resolve;
+use crate::cli::args::simulated_url;
 use crate::exit::{Code, Failure};
 use crate::job::levels::LevelRequest;
 use crate::session::execute;
@@ -44,9 +44,7 @@ pub struct RunArgs {
 /// Runs the command.
 pub fn run(args: &RunArgs, words: &[String]) -> Result<Code, Failure> {
     let probe = args.probe.open(&args.load.workload)?;
-    let mut job = resolve(&args.load, &levels(args)?, words)?;
-    probe.map_or(Ok(()), |probe| probe.add_to(&mut job))?;
-    execute(job)
+    execute(simulated_url::job(&args.load, &levels(args)?, words, probe)?)
 }
 
 /// The requested level.

@@ -365,7 +365,7 @@ fn tell_apart(sides: &mut [Named]) {
     let keys: Vec<Option<String>> = sides.iter().map(Named::stem).collect();
     let mut labels: Vec<String> = sides.iter().map(|side| side.label.clone()).collect();
     for (place, side) in sides.iter().enumerate() {
-        // A side without a name is told from all others.
+        // A side without a name has to differ from all other sides.
         let key = keys.get(place).and_then(Option::as_ref);
         let alike: Vec<usize> = (0..sides.len())
             .filter(|other| key.is_none() || keys.get(*other).and_then(Option::as_ref) == key)

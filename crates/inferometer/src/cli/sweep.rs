@@ -2,12 +2,11 @@
 
 use crate::cli::args::arrival::ArrivalArgs;
 use crate::cli::args::ending::EndingArgs;
-use crate::cli::args::level_list;
 use crate::cli::args::load::LoadArgs;
 use crate::cli::args::pacing::PacingArgs;
 use crate::cli::args::probe::ProbeArgs;
 use crate::cli::args::repeats::RepeatArgs;
-use crate::cli::args::resolve::resolve;
+use crate::cli::args::{level_list, simulated_url};
 use crate::exit::{Code, Failure};
 use crate::session::execute;
 use clap::{Args, ValueEnum};
@@ -135,8 +134,7 @@ pub fn run(args: &SweepArgs, words: &[String]) -> Result<Code, Failure> {
     }
     let levels = args.repeats.spread(&levels, args.load.workload.seed.unwrap_or(0));
     let probe = args.probe.open(&args.load.workload)?;
-    let mut job = resolve(&args.load, &levels, words)?;
-    probe.map_or(Ok(()), |probe| probe.add_to(&mut job))?;
+    let mut job = simulated_url::job(&args.load, &levels, words, probe)?;
     args.pacing.set(&mut job.spec);
     job.measures_again = args.repeats.measures_again();
     if args.profile == Some(Profile::Sweep) {

@@ -58,7 +58,7 @@ pub(crate) use scripts;
 
 scripts! {
     say, folder(), "says";
-    apis, audits, comparisons, customs, engine, foreign, forms, gates, histories, imports, kernels, limits, loads, machines, matrix, mistakes, pasted, predictions, sessions, workloads,
+    apis, audits, comparisons, customs, engine, foreign, forms, gates, histories, imports, kernels, limits, loads, machines, matrix, mistakes, pasted, predictions, sessions, sides, workloads,
     published_reports: cfg_attr(not(documents), ignore = "needs the published documents: set IFM_SEEDS"),
 }
 

@@ -22,8 +22,6 @@ use ifm_rules::insight::{Insight, Meant, Tone, Topic};
 const THINK_S: [f64; 3] = [0.0, 10.0, 60.0];
 /// Capacity of a server that is left free when servers are counted.
 const SPARE: f64 = 0.2;
-/// Targets in the chart, at most: more bars have no room for their labels. The table has them all.
-const TARGETS_MAX: usize = 6;
 
 impl Answers<'_> {
     /// Capacity by use case and target; absent where nothing can be judged.
@@ -45,13 +43,7 @@ impl Answers<'_> {
              and every lower load inside too. Nothing is interpolated."
                 .to_owned(),
         )];
-        let mut figure = chart(&judged).map(|chart| Figure::new(chart, []));
-        if let (Some(figure), true) = (&mut figure, judged.len() > TARGETS_MAX) {
-            figure.caption = Some(format!(
-                "The first {TARGETS_MAX} of {} targets; the table has all.",
-                judged.len()
-            ));
-        }
+        let mut figure = judged.first().and_then(chart).map(|chart| Figure::new(chart, []));
         let said: Vec<Remark> =
             about(insights, &[Topic::Capacity]).take(CURVES_MAX).map(Remark::of).collect();
         match &mut figure {
@@ -225,9 +217,9 @@ fn limiter(misses: &[Miss]) -> String {
     misses.iter().map(word).collect::<Vec<_>>().join(", ")
 }
 
-/// Capacity as horizontal bars, a group for each curve; absent for fewer than two bars.
-fn chart(judged: &[(&SloSpec, Vec<Fitting>)]) -> Option<Chart> {
-    let (_, first) = judged.first()?;
+/// Capacity inside the target of the reader as horizontal bars, one for each curve; absent for fewer than
+/// two. Named targets that the reader did not ask for are in the table alone.
+fn chart((slo, first): &(&SloSpec, Vec<Fitting>)) -> Option<Chart> {
     let rates =
         first.iter().any(|one| one.lowest.as_ref().is_some_and(|cell| is_rate(cell.load())));
     let names: Vec<String> = first
@@ -251,11 +243,8 @@ fn chart(judged: &[(&SloSpec, Vec<Fitting>)]) -> Option<Chart> {
         let is_sure = fitting.is_sure && fitting.resumed.is_none();
         Some(Point::at(index as f64, value).trusted(is_sure).told(text))
     };
-    let bars = |(thing, (slo, found)): (usize, &(&SloSpec, Vec<Fitting>))| {
-        let bars = found.iter().enumerate().filter_map(bar);
-        Series::new(&slo.name, bars).form(Form::Bar).of(thing)
-    };
-    let series: Vec<Series> = judged.iter().take(TARGETS_MAX).enumerate().map(bars).collect();
+    let bars = first.iter().enumerate().filter_map(bar);
+    let series = vec![Series::new(words::target(slo), bars).form(Form::Bar).of(0)];
     let largest = largest(&series);
     if series.iter().map(|series| series.points.len()).sum::<usize>() < 2 || largest <= 0.0 {
         return None;
@@ -268,7 +257,7 @@ fn chart(judged: &[(&SloSpec, Vec<Fitting>)]) -> Option<Chart> {
     let longest = if rates { Load::ReqPerS(largest) } else { Load::Users(largest as u32) };
     let description = format!(
         "{}: {}. The longest bar is {}.",
-        judged.first().map_or("", |(slo, _)| slo.name.as_str()),
+        words::target(slo),
         words.join(", "),
         load_words(Some(longest))
     );

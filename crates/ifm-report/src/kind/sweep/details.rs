@@ -1,10 +1,10 @@
 //! The tables below the levels: every latency, every request, energy and counters.
 
-use crate::ReportModel;
 use crate::format::{ABSENT, count, number, percent};
 use crate::model::load;
 use crate::page::{Block, Cell, Column, Columns, Head, Section};
-use crate::{metric_table, words};
+use crate::{ReportModel, metric_table, words};
+use ifm_core::metric::Direction;
 use ifm_metrics::LevelSummary;
 use ifm_metrics::level::{MetricValues, TokenFacts};
 use ifm_metrics::stat::Distribution;
@@ -24,7 +24,13 @@ pub(super) fn latencies(model: &ReportModel) -> Section {
     };
     let columns = Columns::<Row>::default()
         .cell(Head::number(model.load_unit()), |(level, _)| Cell::text(load(level.load())))
-        .name("metric", |(level, of)| metric_table::name(of, level.latencies.gap_label))
+        .name("metric", |(level, of)| {
+            let name = metric_table::name(of, level.latencies.gap_label);
+            match of.metric.direction() {
+                Direction::Lower | Direction::Neither => name,
+                Direction::Higher => format!("{name}, slow end"),
+            }
+        })
         .number("n", |(_, of)| Some(of.values.n as f64), |n| count(n as u64))
         .push(time_of("mean", |of| Some(of.mean)))
         .push(time_of("std", |of| of.std))
@@ -33,12 +39,17 @@ pub(super) fn latencies(model: &ReportModel) -> Section {
                 metric_table::percentile(of, p)
             })
         }))
-        .push(time_of("max", |of| Some(of.max)));
+        .push(Column::new(Head::number("max"), |(_, of): &Row| {
+            metric_table::cell(of.metric, Some(metric_table::worst(of)))
+        }));
     let rows =
         model.summary.levels_by_load().into_iter().flat_map(|level| {
             metric_table::shown(&level.latencies).map(move |found| (level, found))
         });
-    let caption = format!("Over complete answers{but}; percentiles by {PERCENTILE_RULE}.");
+    let shown = model.summary.levels.iter().flat_map(|level| metric_table::shown(&level.latencies));
+    let tail = metric_table::tail_note(shown, model.gap_label());
+    let tail = tail.map_or(String::new(), |note| format!(" {note}."));
+    let caption = format!("Over complete answers{but}; percentiles by {PERCENTILE_RULE}.{tail}");
     let table = Block::Table(columns.table(caption, rows));
     let all = Block::Details("Every latency of every level".to_owned(), vec![table]);
     Section::new("Latencies", vec![all])

@@ -5,6 +5,7 @@ use super::super::answers::Answers;
 use super::super::common::{
     LINES_MAX, about, ends, lines, load_axis, numbered, page as frame, value_axis,
 };
+use super::super::cumulative::{self, Of};
 use super::super::limit;
 use super::super::target;
 use super::KIND;
@@ -35,6 +36,7 @@ pub(super) fn page(subject: &Subject) -> Page {
     if !figures.is_empty() {
         sections.push(Section::new("Against the load", vec![Block::Figures(figures)]));
     }
+    sections.extend(distributions(subject, &pool, &by).filter(|_| sections.is_empty()));
     let answers = Answers::new(&subject.question, &pool, &by);
     sections.extend(answers.capacity(subject.insights));
     sections.extend(answers.cost(subject.insights));
@@ -68,6 +70,22 @@ pub(super) fn page(subject: &Subject) -> Page {
         footer: vec![format!("made by inferometer {}", env!("CARGO_PKG_VERSION"))],
         ..page
     }
+}
+
+/// How the latencies of each configuration are distributed: what a chart shows where nothing was
+/// measured at two loads.
+fn distributions(subject: &Subject, pool: &Pool, by: &[String]) -> Option<Section> {
+    let name = |cell: &Pooled| {
+        let words: Vec<String> =
+            by.iter().filter_map(|name| Some(factor_words(name, &cell.factor(name)?))).collect();
+        plain(&format!("{} {}", words.join(" · "), crate::model::load_words(cell.load())))
+    };
+    let cells = pool.cells.iter().take(LINES_MAX).enumerate();
+    let all: Vec<Of> =
+        cells.map(|(thing, cell)| Of { name: name(cell).trim().to_owned(), thing, cell }).collect();
+    let found = cumulative::figures((subject.runs, &subject.question.slo), &all);
+    (!found.is_empty())
+        .then(|| Section::new("Latency of the requests", vec![Block::Figures(found)]))
 }
 
 /// The most output and the best speed for one user. Other sides from which the data do not distinguish

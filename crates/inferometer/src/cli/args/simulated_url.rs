@@ -5,7 +5,11 @@
 
 use crate::cli::args::deployment::DeploymentArgs;
 use crate::cli::args::load::LoadArgs;
+use crate::cli::args::probe::OpenedProbe;
+use crate::cli::args::resolve::{resolve, resolve_simulated};
 use crate::exit::Failure;
+use crate::job::Job;
+use crate::job::levels::LevelRequest;
 use crate::session::store_root;
 use clap::Parser;
 use ifm_predict::SimulatedDeployment;
@@ -21,11 +25,34 @@ struct Flags {
     deployment: DeploymentArgs,
 }
 
+/// What is measured at these levels: a server, or a simulation if the URL names one.
+///
+/// # Errors
+/// The first error of what was typed, or a probe of a simulated server.
+pub fn job(
+    load: &LoadArgs,
+    levels: &[LevelRequest],
+    words: &[String],
+    probe: Option<OpenedProbe>,
+) -> Result<Job, Failure> {
+    let mut job = match deployed(load)? {
+        Some(_) if probe.is_some() => {
+            return Err(Failure::usage("--probe needs a real server, not a simulated one"));
+        }
+        Some(deployed) => {
+            resolve_simulated((&load.workload, &load.results), deployed, levels, words)?
+        }
+        None => resolve(load, levels, words)?,
+    };
+    probe.map_or(Ok(()), |probe| probe.add_to(&mut job))?;
+    Ok(job)
+}
+
 /// The simulated server that the URL names; absent for any other URL.
 ///
 /// # Errors
 /// An unknown machine, model or setting.
-pub fn deployed(load: &LoadArgs) -> Result<Option<SimulatedDeployment>, Failure> {
+fn deployed(load: &LoadArgs) -> Result<Option<SimulatedDeployment>, Failure> {
     let url = load.url.as_deref().or(load.base_url.as_deref());
     let Some(rest) = url.and_then(|url| url.strip_prefix(SCHEME)) else { return Ok(None) };
     let (names, settings) = rest.split_once('?').unwrap_or((rest, ""));

@@ -47,14 +47,14 @@ pub struct SubAgent {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Turn {
     /// What this turn adds to the conversation: the whole prompt in the first turn, the messages
-    /// after the former answer in later ones (then `Prompt::Messages`).
+    /// after the previous answer in later ones (then `Prompt::Messages`).
     pub prompt: Prompt,
     /// Tokens that this turn adds, without any that a server's template adds; absent where nobody
     /// counted.
     pub prompt_tokens: Option<u32>,
     /// Tokens to ask for; absent leaves the length to the server.
     pub output_tokens: Option<u32>,
-    /// Pause between the former answer and this turn, nanoseconds.
+    /// Pause between the previous answer and this turn, nanoseconds.
     pub think_ns: u64,
     /// The answer that later turns carry as the model's, where it was recorded. Absent: what the
     /// server answers.
@@ -64,7 +64,7 @@ pub struct Turn {
     /// Calls of tools in the recorded answer where the server's own is carried in its place: the
     /// results in the next turn bear their ids.
     pub recorded_calls: Vec<ToolCall>,
-    /// What of the conversation it goes on from. Absent: all of it, and the answer to the turn
+    /// The part of the conversation that it continues. Absent: all of it, and the answer to the turn
     /// before.
     pub keeps: Option<Keep>,
     /// Tokens of the whole prompt that a cache that forgets nothing would know when this turn is

@@ -1,4 +1,4 @@
-//! The time of a simulation beside the clock on the wall.
+//! The time of a simulation next to the wall clock.
 //!
 //! Simulated time runs at a rate of its own: with a scale of 0.1 ten times as fast. From some
 //! time on it may run slower, which makes every step take longer.
@@ -54,7 +54,7 @@ impl Clock {
             Some((from, factor)) if even > from => from + (even - from) * factor,
             _ => even,
         };
-        // Rounded up, so that a thing is due at its instant.
+        // Rounded up, so that an event is due at its instant.
         self.start + Duration::from_nanos(wall.ceil() as u64 + 1)
     }
 

@@ -1,4 +1,4 @@
-//! The thread that lets a simulation run beside the clock on the wall.
+//! The thread that runs a simulation in step with the wall clock.
 //!
 //! It sleeps until a step is to be looked at or the next token is to be seen, or until a request
 //! comes, and hands each request its tokens at the instant when the simulation says that a
@@ -120,7 +120,7 @@ impl Driver {
         Duration::from_nanos(self.clock.wall_ns(0, self.way_ns + self.rest_ns))
     }
 
-    /// Works until nobody can submit any more.
+    /// Works until no sender is left.
     pub(super) fn run(mut self, sleeper: &Sleeper<Command>) {
         ifm_sys::thread::sharpen_timers();
         ifm_sys::thread::take_short_turns();
@@ -172,7 +172,7 @@ impl Driver {
             Err(error) => {
                 self.leave(1);
                 self.failed_total += 1;
-                // Nobody listens any more, or the channel has room for one event.
+                // The receiver is gone, or the channel has room for one event.
                 let _ = events.try_send(Event::Failed(error.to_string()));
             }
         }

@@ -135,7 +135,7 @@ mod tests {
                 let mut told = 0;
                 while sleeper.wait(until, |()| told += 1) {
                     for _ in 0..std::mem::take(&mut told) {
-                        // Nobody listens at the end of a test.
+                        // The receiver is gone at the end of a test.
                         let _ = woke.send(());
                     }
                 }

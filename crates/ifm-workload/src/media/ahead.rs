@@ -13,7 +13,7 @@ use std::{
 
 /// Things that are ready at most.
 const READY_MAX: usize = 1024;
-/// Bytes of things that are ready at most, beside those that are needed at once.
+/// Maximum bytes of media that are ready, in addition to those that are needed at once.
 const READY_BYTES_MAX: u64 = 16 << 20;
 /// Bytes of things that are ready at most, needed at once or not.
 const NEEDED_BYTES_MAX: u64 = 1 << 30;

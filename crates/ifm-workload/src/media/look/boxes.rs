@@ -7,7 +7,7 @@ use super::{big, cut, cut_at, damaged, slice};
 /// Boxes (and elements of WebM) side by side that are looked at, at most.
 pub(super) const BOXES_MAX: usize = 1 << 20;
 
-/// One box of MP4: its name, and where its content stands.
+/// One box of MP4: its name, and the place of its content.
 pub(super) struct Mp4Box<'file> {
     pub name: &'file [u8],
     pub body: usize,
@@ -22,7 +22,7 @@ pub(super) fn boxes(bytes: &[u8], from: usize, to: usize) -> Result<Vec<Mp4Box<'
         let small = big(bytes, place, 4).ok_or_else(cut)?;
         let name = slice(bytes, place + 4, 4).ok_or_else(cut)?;
         let (head, length) = match small {
-            // To the end of what it stands in.
+            // To the end of its parent.
             0 => (8, (to - place) as u64),
             1 => (16, big(bytes, place + 8, 8).ok_or_else(cut)?),
             _ => (8, small),

@@ -153,7 +153,7 @@ fn gif_pixels(bytes: &[u8], mut place: usize, pixels: u64) -> Result<(), String>
         return wrong(place - 1, "codes of a size that there is not");
     }
     let (clear, end) = (1_usize << base, (1_usize << base) + 1);
-    // How many pixels each code stands for.
+    // Number of pixels of each code.
     let mut lengths = [1_u64; CODES];
     let (mut next, mut width, mut before) = (end + 1, base + 1, None::<u64>);
     let (mut held, mut count, mut found) = (0_u32, 0_u32, 0_u64);
@@ -202,7 +202,7 @@ fn gif_end(found: u64, pixels: u64) -> Result<(), String> {
     }
 }
 
-/// Chunks to the length that the file tells (RFC 9649).
+/// Chunks up to the length that the file contains (RFC 9649).
 pub(super) fn webp(bytes: &[u8]) -> Result<Look, String> {
     let whole = little(bytes, 4, 4).ok_or_else(cut)? + 8;
     if (bytes.len() as u64) < whole {

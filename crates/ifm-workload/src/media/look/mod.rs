@@ -94,7 +94,7 @@ fn cut() -> String {
     "the file was cut off".to_owned()
 }
 
-/// The same, where the file tells how long it is.
+/// The same, if the file contains its length.
 fn cut_at(there: u64, whole: u64) -> String {
     format!("{}: {there} of {whole} bytes", cut())
 }

@@ -1,7 +1,7 @@
 //! The tables of a track of MP4 against the file: each sample lies within the content, and the parts of
 //! a frame of H.264 or H.265 fill it (ISO/IEC 14496-12, 8.6 and 8.7; 14496-15).
 //!
-//! Not here: fragments, whose samples stand beside their tables, and codecs.
+//! Not here: fragments, whose samples follow their tables, and codecs.
 
 use super::{big, boxes::Mp4Box, damaged, slice};
 

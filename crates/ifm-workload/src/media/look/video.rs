@@ -1,5 +1,5 @@
 //! Videos, and recordings in the same containers: MP4 (and QuickTime), WebM (and Matroska). Their boxes
-//! are walked through to the end; sizes, lengths and frames stand in their heads.
+//! are walked through to the end; sizes, lengths and frames are read from their heads.
 //!
 //! Not here: the samples of MP4 (`samples`), codecs.
 
@@ -40,7 +40,7 @@ impl Heads {
     }
 }
 
-/// Nanoseconds of so many units, of which a second has `scale`.
+/// Nanoseconds of a number of units, of which a second has `scale`.
 fn units_ns(units: u64, scale: u64) -> Option<u64> {
     (scale > 0).then(|| u128::from(units) * 1_000_000_000 / u128::from(scale))?.try_into().ok()
 }
@@ -94,7 +94,7 @@ fn track(
     let mut frames = None;
     for it in boxes(bytes, track.body, track.end)? {
         match it.name {
-            // Width and height stand last, in 16 bits and 16 bits behind the point.
+            // Width and height come last, in 16 bits and 16 bits behind the point.
             b"tkhd" => {
                 let side = |back: usize| Some(big(bytes, it.end.checked_sub(back)?, 2)? as u32);
                 size = side(8).zip(side(4));
@@ -123,7 +123,7 @@ fn track(
     Ok(())
 }
 
-/// Samples of a track: frames, of a video's. None are told in the index of a file in fragments.
+/// Samples of a track: frames, of a video's. The index of a file in fragments reports none.
 fn samples_of(
     bytes: &[u8],
     info: &Mp4Box<'_>,
@@ -140,14 +140,14 @@ fn samples_of(
     Ok(None)
 }
 
-/// One element of EBML: its name, and where its content stands.
+/// One element of EBML: its name, and the place of its content.
 struct Element {
     id: u64,
     body: usize,
     end: usize,
 }
 
-/// A number whose first byte tells how many more there are (RFC 8794, 4); with its mark or without.
+/// A number whose first byte gives the number of further bytes (RFC 8794, 4); with its mark or without.
 fn vint(bytes: &[u8], place: usize, with_mark: bool) -> Option<(u64, usize)> {
     let first = *bytes.get(place)?;
     let length = first.leading_zeros() as usize + 1;
@@ -196,7 +196,7 @@ const SIMPLE_BLOCK: u64 = 0xa3;
 const BLOCK_GROUP: u64 = 0xa0;
 const BLOCK: u64 = 0xa1;
 const CRC_32: u64 = 0xbf;
-/// What else may stand beside clusters, and in one.
+/// Elements that may occur next to clusters, and within one.
 const BESIDE: [u64; 6] = [0x114d_9b74, 0x1c53_bb6b, 0x1254_c367, 0x1941_a469, 0x1043_a770, 0xec];
 const WITHIN: [u64; 5] = [0xe7, 0xab, 0xa7, 0x5854, 0xec];
 
@@ -237,7 +237,7 @@ fn number(bytes: &[u8], it: &Element) -> Option<u64> {
 }
 
 fn webm_duration_ns(bytes: &[u8], info: &Element) -> Result<Option<u64>, String> {
-    // Nanoseconds of one unit, unless another number stands there.
+    // Nanoseconds of one unit, unless the file has another number.
     let mut scale = 1_000_000;
     let mut duration = None;
     for it in elements(bytes, info.body, info.end)? {

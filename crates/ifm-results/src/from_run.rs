@@ -1,6 +1,6 @@
 //! A run of ours as results.
 
-use super::side::RunIdentity;
+use super::identity::RunIdentity;
 use super::{Point, Results, Searched, Source, Stat};
 use ifm_core::metric::MetricUnit;
 use ifm_core::sheet::{Definition, Factors, PartKind, Place, RowRole, Statistic, key};

@@ -1,6 +1,6 @@
 //! Where points come from: a run, or a document of another tool.
 
-use crate::side::RunIdentity;
+use crate::identity::RunIdentity;
 
 /// A run or a document that results were made from.
 #[derive(Debug, Clone, PartialEq)]

@@ -14,7 +14,7 @@ pub const CHECK: Check = Check {
 };
 
 /// How many of the phrases the repository contains. Lower it whenever the check asks for that.
-const COUNT: usize = 407;
+const COUNT: usize = 403;
 
 /// The phrases, as words in lower case, in groups with what to write instead.
 const PHRASES: &[&[&str]] = &[

@@ -1,7 +1,7 @@
 //! How a metric is written in files: as a figure of a document by its stored name, as the subject of a
 //! latency target by its word.
 
-use super::{Metric, Name};
+use super::Metric;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 /// A name that is in no table, as documents store it: `{"other": "loss"}`.
@@ -20,22 +20,23 @@ enum Written {
 }
 
 impl Metric {
-    /// The name as a stored figure: `output_rate`; of another its own name.
+    /// The name as a stored figure: `output_rate`; of what no document states, its name in tables.
     pub fn stored(self) -> &'static str {
-        self.other_name().unwrap_or(self.row().stored.unwrap_or(self.row().word))
+        self.row().stored.unwrap_or(self.name())
     }
 
     /// The metric of a stored name.
     pub fn from_stored(name: &str) -> Option<Metric> {
-        Metric::known().find(|metric| metric.stored() == name)
+        Metric::known().find(|metric| metric.is_stated() && metric.stored() == name)
     }
 }
 
 impl Serialize for Metric {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Metric::Other(name) => Other::Other(name.as_str().to_owned()).serialize(serializer),
-            known => serializer.serialize_str(known.stored()),
+        let name = self.stored();
+        match self.is_stated() {
+            true => serializer.serialize_str(name),
+            false => Other::Other(name.to_owned()).serialize(serializer),
         }
     }
 }
@@ -43,7 +44,7 @@ impl Serialize for Metric {
 impl<'de> Deserialize<'de> for Metric {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Metric, D::Error> {
         match Written::deserialize(deserializer)? {
-            Written::Named(Other::Other(name)) => Ok(Metric::Other(Name::new(&name))),
+            Written::Named(Other::Other(name)) => Ok(Metric::other(name)),
             Written::Known(name) => Metric::from_stored(&name)
                 .ok_or_else(|| de::Error::custom(format!("unknown metric: {name}"))),
         }

@@ -25,7 +25,7 @@ macro_rules! metrics {
                         &ROW
                     })+
                     Metric::Other(_) => {
-                        const ROW: Row = stated(COUNT, "other", "other");
+                        const ROW: Row = row(Group::Stated, COUNT, "other", "other");
                         &ROW
                     }
                 }

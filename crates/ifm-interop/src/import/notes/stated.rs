@@ -509,8 +509,8 @@ mod tests {
             "Per-user decode speed falls from 90.5 tok/s (Search, single user) to 11 tok/s (Code Review, 16 concurrent).",
             None,
             &[
-                ("UserRate Value 90.5", "concurrency=1 workload=Search"),
-                ("UserRate Value 11", "concurrency=16 workload=Code Review"),
+                ("UserSpeed Value 90.5", "concurrency=1 workload=Search"),
+                ("UserSpeed Value 11", "concurrency=16 workload=Code Review"),
             ],
         );
         expect(
@@ -524,7 +524,7 @@ mod tests {
         expect(
             "The band runs from 11.5 to 60.5 tok/s.",
             Some("Per-User Throughput"),
-            &[("UserRate Value 11.5", ""), ("UserRate Value 60.5", "")],
+            &[("UserSpeed Value 11.5", ""), ("UserSpeed Value 60.5", "")],
         );
         expect(
             "The median TTFT was 1,211ms and P99 ITL 3 ms.",

@@ -1,7 +1,7 @@
 //! The machine in the record: GPUs, processors, limits, confidential computing, the server's process.
 //!
-//! Values that are not reported are absent. Not here: who reads it (`ifm-telemetry`, the binary), and
-//! which of it two runs should share (`ifm-metrics`).
+//! Values that are not reported are absent. Not here: who reads it (`ifm-telemetry`, `ifm-machine`), and
+//! which of it two runs should share (`ifm-results`).
 
 use crate::start_up::StartUp;
 use serde::{Deserialize, Serialize};

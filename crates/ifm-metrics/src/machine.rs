@@ -2,7 +2,7 @@
 //! read.
 //!
 //! Facts that are not reported have no row. Not here: what a difference means for a comparison
-//! ([`comparison`](ifm_compare::comparison)).
+//! (`comparison` of `ifm-compare`).
 
 use ifm_core::Facts;
 use ifm_core::facts::{Confidential, Container, Cpu, Gpu, Host, ServerProcess};

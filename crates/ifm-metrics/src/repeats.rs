@@ -24,7 +24,7 @@ pub const VARIATION_TRUSTED_MAX: f64 = 0.20;
 pub struct Between {
     /// Repeats that have the figure.
     pub n: u32,
-    /// Their geometric mean: see [`center`].
+    /// Their geometric mean: see [`center()`].
     pub mean: f64,
     /// The smallest of them.
     pub min: f64,

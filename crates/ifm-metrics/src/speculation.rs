@@ -3,7 +3,7 @@
 //! Acceptance length is `1 + accepted / drafts`: the tokens that one pass of the model gives a
 //! request, since it adds one of its own to what it accepts. Acceptance rate is `accepted / draft
 //! tokens`. Both as vLLM defines them (`vllm/v1/spec_decode/metrics.py`). Not here: a speed-up,
-//! which one run cannot show; see [`comparison`](ifm_compare::comparison).
+//! which one run cannot show; see `comparison` of `ifm-compare`.
 
 use crate::telemetry::ServerCounters;
 use ifm_core::RequestRecord;

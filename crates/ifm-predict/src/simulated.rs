@@ -137,7 +137,7 @@ impl Simulated {
     /// Answers a level.
     ///
     /// # Errors
-    /// As [`drive_level`].
+    /// As `drive_level`.
     pub fn drive(
         &mut self,
         plan: &LevelPlan,

@@ -1,6 +1,6 @@
 //! Conversations as wholes, in words and as rows that every format shows alike.
 //!
-//! Not here: their turns (`turns`), charts (`kind/sweep/sessions`), and JSON (`json/session`).
+//! Not here: their turns (`parts`), charts (`kind/sweep/sessions`), and JSON (`json/session`).
 
 use crate::format::{ABSENT, count, marked_span, number, percent, span};
 use ifm_core::SessionEnd;

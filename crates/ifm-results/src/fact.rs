@@ -1,8 +1,8 @@
 //! What holds for all of a run or document: the facts that sides are compared by before their
 //! numbers, and by which runs are recognized as repeats.
 //!
-//! Not here: two sides and the facts of documents, see [`comparison`](ifm_compare::comparison), and
-//! which runs are repeats, see [`results`](crate::results).
+//! Not here: two sides and the facts of documents, see `comparison` of `ifm-compare`, and
+//! which runs are repeats (`identity`).
 
 use ifm_core::sheet::key;
 use ifm_core::{Manifest, Prediction};

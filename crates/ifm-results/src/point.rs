@@ -10,7 +10,7 @@ use ifm_metrics::slo::VerdictState;
 /// What was measured at one place: one row of a document, one level of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Point {
-    /// Index into [`Results::sources`].
+    /// Index into [`Results::sources`](crate::Results::sources).
     pub source: usize,
     /// Position of its table in the document; 0 in a run.
     pub part: usize,

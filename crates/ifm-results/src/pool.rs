@@ -102,7 +102,7 @@ impl<'a> Pooled<'a> {
 
     /// The statistic of a quantity; absent where one of the repeats does not have it, since the others
     /// are not all of them. A single point is returned as it is. Repeats give their central value,
-    /// the same as in a comparison ([`center`]), and from three repeats with different values on its
+    /// the same as in a comparison ([`center`](ifm_metrics::stat::center())), and from three repeats with different values on its
     /// 95 % interval (Student); `n` is then the number of repeats.
     pub fn reading(&self, quantity: Metric, statistic: Statistic) -> Option<Stat> {
         let stats: Vec<&Stat> =

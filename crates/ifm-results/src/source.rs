@@ -7,7 +7,7 @@ use crate::identity::RunIdentity;
 pub struct Source {
     /// Name of the file, or id of the run.
     pub name: String,
-    /// Name of the side that it is a part of: see [`Results::with_sides`].
+    /// Name of the side that it is a part of: see [`Results::with_sides`](crate::Results::with_sides).
     pub side: String,
     /// The tool that measured; absent where the document does not say.
     pub tool: Option<String>,

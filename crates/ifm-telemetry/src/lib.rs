@@ -4,7 +4,7 @@
 //!
 //! Everything becomes a [`Reading`]: its source, its quantity, its value. A [`Recorder`] turns
 //! readings into the series of a run. What is missing is absent, and a source that fails never
-//! fails a run. Not here: when to sample and how a page is fetched (the binary), and what follows
+//! fails a run. Not here: when to sample and how a page is fetched (`ifm-machine`), and what follows
 //! from the numbers (`ifm-metrics`).
 #![forbid(unsafe_code)]
 

@@ -1,7 +1,7 @@
 //! The largest load inside a latency target, on both sides: capacity at equal latency.
 //!
 //! It is the one of [`Fitting`]: a measured load, found as for a run or a report by itself. Nothing is
-//! interpolated. Not here: the judging of a load, see `results/fitting.rs`.
+//! interpolated. Not here: the judging of a load, see `Fitting` of `ifm-results`.
 
 use super::measure::Measure;
 use super::side::{AtLoad, Side};

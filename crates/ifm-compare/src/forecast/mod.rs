@@ -3,7 +3,7 @@
 //!
 //! Pure functions of two lists of points. An error is signed and relative to what was measured:
 //! (predicted - measured) / measured, so that -0.1 is a prediction 10 % too low. Not here: where
-//! points come from (`results`), the simulation, and a chart of both.
+//! points come from (`ifm-results`), the simulation, and a chart of both.
 
 mod drift;
 

@@ -122,6 +122,10 @@ pub fn start(guard: &Guard, ask: &Ask) -> Result<Launched, Failure> {
             None => free_port()?,
         };
         if !is_free(port) {
+            // Another process took the port meanwhile: try the next one.
+            if tries > 0 {
+                continue;
+            }
             return Err(Failure::server(format!(
                 "{} cannot be started: port {port} is taken",
                 ask.kind.name

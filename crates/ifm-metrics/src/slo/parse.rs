@@ -1,6 +1,6 @@
 //! A latency target as text: `ttft:p99<500ms,speed:p10>20`, read and written.
 //!
-//! Not here: targets by name (`preset`), and whether a level is inside (`verdict`).
+//! Not here: targets by name (`preset`), and whether a level is inside (`judge`).
 
 use super::error::{SloError, TEXT_MAX};
 use super::preset::preset;

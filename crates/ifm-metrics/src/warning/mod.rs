@@ -330,6 +330,7 @@ mod testing {
         let mut corrupted = sound.clone();
         corrupt(&mut corrupted);
         let [sound, corrupted] = [sound, corrupted].map(|run| crate::summarize(&run).checks);
+        assert!(of(id, &sound).is_applicable(), "{id} has what it needs on a sound run");
         fires(
             [of(id, &sound), of(id, &corrupted)],
             |found| found.severity > Severity::Note,

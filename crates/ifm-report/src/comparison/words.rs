@@ -271,7 +271,7 @@ pub(crate) fn brief(doubt: &Doubt) -> String {
         Doubt::Definitions(..) => "other definition".to_owned(),
         Doubt::NoRatio => "value at zero".to_owned(),
         Doubt::Between => "between loads".to_owned(),
-        Doubt::Wide => "interval too wide".to_owned(),
+        Doubt::Wide => "wide interval".to_owned(),
         Doubt::Size => "size not settled".to_owned(),
         Doubt::Correction => "after correction".to_owned(),
     }

@@ -21,6 +21,7 @@ pub mod metric;
 pub mod order;
 pub mod outcome;
 pub mod parquet_bounds;
+mod percentile;
 pub mod prediction;
 pub mod prompt;
 pub mod record;

@@ -4,6 +4,8 @@
 //! leaves. Not here: how targets are written, and how a level is judged (`ifm-metrics`).
 
 use crate::metric::{Metric, MetricUnit};
+pub use crate::percentile::other_end;
+use crate::percentile::without_dust;
 use crate::sheet::Statistic;
 use serde::{Deserialize, Serialize};
 
@@ -194,14 +196,4 @@ impl SloTerm {
     pub fn statistic(&self) -> Statistic {
         self.percentile.map_or(Statistic::Mean, Statistic::percentile)
     }
-}
-
-/// A percentile counted from the other end, without the dust of the subtraction.
-pub fn other_end(p: f64) -> f64 {
-    without_dust(100.0 - p)
-}
-
-fn without_dust(value: f64) -> f64 {
-    const DIGITS: f64 = 1e9;
-    (value * DIGITS).round() / DIGITS
 }

@@ -164,13 +164,11 @@ fn row(from: &str, point: &Point, lengths: (f64, f64), load: Load) -> Option<Mea
     let estimated = Metric::other(TPOT_ESTIMATED);
     let gaps = |of: Of| {
         let mut known = [Metric::Itl, Metric::Tpot, estimated].into_iter();
-        known.find_map(|quantity| point.reading(quantity, of))
+        known.find_map(|quantity| point.stat(quantity, of))
     };
-    let first = point.reading(Metric::Ttft, Of::Mean);
+    let first = point.stat(Metric::Ttft, Of::Mean);
     let (first, gap, statistic) = match (first, gaps(Of::Mean)) {
-        (None, None) => {
-            (point.reading(Metric::Ttft, Of::Median), gaps(Of::Median), Statistic::Median)
-        }
+        (None, None) => (point.stat(Metric::Ttft, Of::Median), gaps(Of::Median), Statistic::Median),
         (first, gap) => (first, gap, Statistic::Mean),
     };
     if first.is_none() && gap.is_none() {

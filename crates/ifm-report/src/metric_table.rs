@@ -8,6 +8,7 @@ use ifm_core::Metric;
 use ifm_core::metric::{Direction, MetricUnit};
 use ifm_metrics::level::{GapLabel, Latencies, MetricValues};
 use ifm_metrics::stat::Percentile;
+use std::collections::BTreeSet;
 
 /// The populations that say something: without the time to the answer proper where nothing came before
 /// it, and without gaps that are mostly 0.
@@ -59,18 +60,22 @@ pub(crate) fn worst(found: &MetricValues) -> f64 {
     }
 }
 
+/// Whether its tail is the slow end, at small percentiles: more is better.
+pub(crate) fn has_slow_end(found: &MetricValues) -> bool {
+    found.metric.direction() == Direction::Higher
+}
+
 /// That the columns of the tail hold the other end for some metrics; absent where none of `shown` has
 /// more as better.
 pub(crate) fn tail_note<'v>(
     shown: impl Iterator<Item = &'v MetricValues>,
     gap: GapLabel,
 ) -> Option<String> {
-    let is_higher = |found: &&MetricValues| found.metric.direction() == Direction::Higher;
-    let mut names: Vec<String> = shown.filter(is_higher).map(|found| name(found, gap)).collect();
-    names.dedup();
-    names.sort_unstable();
-    names.dedup();
-    (!names.is_empty()).then(|| format!("{}: p10, p5, p1 and min, the slow end", names.join(", ")))
+    let names: BTreeSet<String> =
+        shown.filter(|found| has_slow_end(found)).map(|found| name(found, gap)).collect();
+    let names: Vec<String> = names.into_iter().collect();
+    (!names.is_empty())
+        .then(|| format!("p10, p5, p1 and min of {}: the slow end", names.join(", ")))
 }
 
 /// A value of a metric in a table.
@@ -79,7 +84,8 @@ pub(crate) fn cell(metric: Metric, found: Option<f64>) -> Cell {
     if metric.unit() == MetricUnit::Ns { cell.in_unit("ns") } else { cell }
 }
 
-/// A percentile of a population in a table, of the slow end where more is better, with its size where that is too small.
+/// A percentile of a population in a table, of the slow end where more is better, with its size where
+/// that is too small.
 pub(crate) fn percentile(found: &MetricValues, p: f64) -> Cell {
     let p = found.metric.slow_tail(p);
     let Some(percentile) = found.values.percentile(p) else { return Cell::text(ABSENT) };

@@ -16,7 +16,7 @@ pub struct Cold<'a> {
     /// The next heavier one.
     pub beside: Pooled<'a>,
     /// The quantity whose tail is too long.
-    pub quantity: Metric,
+    pub metric: Metric,
     /// Its tail, ms.
     pub tail: Stat,
     /// The tail of the heavier level, ms.
@@ -30,27 +30,27 @@ impl<'a> Pool<'a> {
     /// once; these factors distinguish curves.
     pub fn cold(&self, by: &[&str]) -> Vec<Cold<'a>> {
         let mut found: Vec<Cold> = Vec::new();
-        for quantity in [Metric::Itl, Metric::Ttft] {
+        for metric in [Metric::Itl, Metric::Ttft] {
             let curves = self.curves_against(by, |cell| {
-                let tail = TAILS.iter().find_map(|tail| cell.reading(quantity, *tail))?;
+                let tail = TAILS.iter().find_map(|tail| cell.stat(metric, *tail))?;
                 Some((cell.load()?.value(), tail))
             });
             for curve in &curves {
                 let points = curve.points.iter();
                 let measured: Vec<At<&CurvePoint>> = points
-                    .map(|point| At { load: point.at, time: point.reading.value, of: point })
+                    .map(|point| At { load: point.at, time: point.stat.value, of: point })
                     .collect();
                 for (low, high) in breaks(&measured) {
                     let (low, high) = (low.of, high.of);
-                    let is_same = low.reading.statistic == high.reading.statistic;
+                    let is_same = low.stat.statistic == high.stat.statistic;
                     let is_known = found.iter().any(|cold| is_same_cell(&cold.cell, &low.cell));
                     if is_same && !is_known {
                         found.push(Cold {
                             cell: low.cell.clone(),
                             beside: high.cell.clone(),
-                            quantity,
-                            tail: low.reading.clone(),
-                            tail_beside: high.reading.clone(),
+                            metric,
+                            tail: low.stat.clone(),
+                            tail_beside: high.stat.clone(),
                             is_before: place(&low.cell) < place(&high.cell),
                         });
                     }
@@ -74,11 +74,11 @@ impl<'a> Curve<'a> {
     /// about the neighboring loads.
     #[must_use]
     pub fn parted(self) -> (Curve<'a>, Vec<CurvePoint<'a>>) {
-        let next = self.points.iter().skip(1).map(|point| Some(point.reading.value)).chain([None]);
+        let next = self.points.iter().skip(1).map(|point| Some(point.stat.value)).chain([None]);
         let next: Vec<Option<f64>> = next.collect();
         let (mut kept, mut apart) = (Vec::new(), Vec::new());
         for (point, next) in self.points.into_iter().zip(next) {
-            let is_apart = next.is_some_and(|next| is_break(point.reading.value, next));
+            let is_apart = next.is_some_and(|next| is_break(point.stat.value, next));
             if is_apart { &mut apart } else { &mut kept }.push(point);
         }
         (Curve { of: self.of, points: kept }, apart)

@@ -13,7 +13,7 @@ pub struct CurvePoint<'a> {
     /// Position on the axis.
     pub at: f64,
     /// The number.
-    pub reading: Stat,
+    pub stat: Stat,
     /// The measurement that it is of.
     pub cell: Pooled<'a>,
 }
@@ -77,7 +77,7 @@ impl Curve<'_> {
     /// The last measured point up to which no value is above `limit`, and the first one that is;
     /// absent where the first point is above, and where none is.
     pub fn crossing(&self, limit: f64) -> Option<[&CurvePoint<'_>; 2]> {
-        let above = self.points.iter().position(|point| point.reading.value > limit)?;
+        let above = self.points.iter().position(|point| point.stat.value > limit)?;
         let inside = self.points.get(above.checked_sub(1)?)?;
         Some([inside, self.points.get(above)?])
     }
@@ -86,10 +86,8 @@ impl Curve<'_> {
 impl<'a> Pool<'a> {
     /// Curves of a statistic against the load; these factors distinguish them. Cells without load
     /// or number are left out; so are curves without a point.
-    pub fn curves(&self, by: &[&str], quantity: Metric, statistic: Statistic) -> Vec<Curve<'a>> {
-        self.curves_against(by, |cell| {
-            Some((cell.load()?.value(), cell.reading(quantity, statistic)?))
-        })
+    pub fn curves(&self, by: &[&str], metric: Metric, statistic: Statistic) -> Vec<Curve<'a>> {
+        self.curves_against(by, |cell| Some((cell.load()?.value(), cell.stat(metric, statistic)?)))
     }
 
     /// Curves of anything against anything: `place` gives where a cell is, and its number. Closed
@@ -103,7 +101,7 @@ impl<'a> Pool<'a> {
             self.cells.iter().filter_map(|cell| Some(loop_words(cell.load()?))).collect();
         let mut curves: Vec<Curve> = Vec::new();
         for cell in &self.cells {
-            let Some((at, reading)) = place(cell) else { continue };
+            let Some((at, stat)) = place(cell) else { continue };
             let mut of = Factors::default();
             for name in by {
                 if let Some(value) = cell.factor(name) {
@@ -113,7 +111,7 @@ impl<'a> Pool<'a> {
             if let Some(load) = cell.load().filter(|_| loops.len() > 1) {
                 of.set(LOOP, loop_words(load));
             }
-            let point = CurvePoint { at, reading, cell: cell.clone() };
+            let point = CurvePoint { at, stat, cell: cell.clone() };
             match curves.iter_mut().find(|curve| curve.of == of) {
                 Some(curve) => curve.points.push(point),
                 None => curves.push(Curve { of, points: vec![point] }),

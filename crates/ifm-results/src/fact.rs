@@ -331,9 +331,9 @@ mod tests {
 
     #[test]
     fn only_a_server_that_counts_drafts_can_say_that_it_makes_none() {
-        let told = |source: &str, quantity, by: f64| {
+        let told = |source: &str, metric, by: f64| {
             let mut run = run(&[2], closed_loop((0, 0), (2, 30), 5_000.0, (100.0, 10.0, 11)));
-            run.series = vec![telemetry(quantity, source, (0.0, 100.0), &|at_s| by * at_s)];
+            run.series = vec![telemetry(metric, source, (0.0, 100.0), &|at_s| by * at_s)];
             drafts(&ifm_metrics::summarize(&run).levels).and_then(|fact| fact.value)
         };
         assert_eq!(told("vLLM /metrics", Q::ServerRequests, 2.0).as_deref(), Some(DRAFTS_OFF));

@@ -90,9 +90,9 @@ impl Fitting<'_> {
     /// The same with what it was computed from.
     pub fn people_behind(&self, think_s: f64) -> Option<People> {
         let cell = self.fits.as_ref()?;
-        let one = |quantity: Metric| {
+        let one = |metric: Metric| {
             let statistics = [Statistic::Mean, Statistic::Median, Statistic::Value];
-            let found = statistics.into_iter().find_map(|of| cell.reading(quantity, of))?;
+            let found = statistics.into_iter().find_map(|of| cell.stat(metric, of))?;
             Some(found.value).filter(|value| *value > 0.0)
         };
         let e2e_s = || Some(one(Metric::E2e)? / 1e3);
@@ -115,8 +115,8 @@ impl Pooled<'_> {
     /// What carries this load. A figure that one of the repeats does not have is absent.
     pub fn carriers(&self, worth: &Worth) -> Carriers {
         let told = self.first().and_then(|point| point.gpus);
-        let of_all = |quantity: Metric| {
-            let values = self.values(quantity, Statistic::Value);
+        let of_all = |metric: Metric| {
+            let values = self.values(metric, Statistic::Value);
             let is_whole = !values.is_empty() && values.len() == self.points.len();
             center(&values, Scale::Ratio).filter(|_| is_whole)
         };
@@ -132,7 +132,7 @@ impl Pooled<'_> {
     /// they are known.
     pub fn media_rates(&self) -> Vec<(Metric, f64)> {
         let rate = |metric: Metric| {
-            let value = self.reading(metric, Statistic::Value)?.value;
+            let value = self.stat(metric, Statistic::Value)?.value;
             // Documents count single pixels.
             let scale = if metric == Metric::PixelRate { PER_MEGA } else { 1.0 };
             Some((metric, value / scale))
@@ -196,8 +196,8 @@ fn judge_one(cell: &Pooled, slo: &SloSpec) -> (VerdictState, bool, Vec<Miss>) {
 
 impl Known for Pooled<'_> {
     fn number(&self, term: &SloTerm, statistic: Statistic) -> Option<Bounded> {
-        let quantities = readings_of(term.metric);
-        let found = quantities.iter().find_map(|quantity| self.reading(*quantity, statistic))?;
+        let quantities = metrics_of(term.metric);
+        let found = quantities.iter().find_map(|metric| self.stat(*metric, statistic))?;
         // Ratios are read as they are, times in milliseconds.
         let in_ms = |value: f64| if term.is_ratio() { term.in_ms(value) } else { value };
         Some(Bounded {
@@ -214,7 +214,7 @@ impl Known for Pooled<'_> {
         error_share(self)
     }
 
-    /// A reading of a part of the answers has another name, so that nothing is open.
+    /// A number of a part of the answers has another name, so that nothing is open.
     fn is_open(&self, _: &SloTerm, _: &Bounded, _: bool) -> bool {
         false
     }
@@ -229,22 +229,21 @@ fn error_share(cell: &Pooled) -> Option<f64> {
             counts.iter().fold((0, 0), |(failed, sent), of| (failed + of.0, sent + of.1));
         failed as f64 / sent as f64
     });
-    counted.or_else(|| Some(cell.reading(Metric::ErrorRate, Statistic::Value)?.value))
+    counted.or_else(|| Some(cell.stat(Metric::ErrorRate, Statistic::Value)?.value))
 }
 
 impl Pooled<'_> {
     /// Whether the percentile of a term rests on too few values.
     pub fn is_thin(&self, term: &SloTerm) -> bool {
         let statistic = term.statistic();
-        let told =
-            readings_of(term.metric).iter().find_map(|quantity| self.reading(*quantity, statistic));
-        told.is_some_and(|reading| !reading.is_enough)
+        let told = metrics_of(term.metric).iter().find_map(|metric| self.stat(*metric, statistic));
+        told.is_some_and(|stat| !stat.is_enough)
     }
 }
 
-/// The names under which stats of a metric are found, the most fitting first: waits from the due
+/// The metrics under which numbers of a metric are found, the most fitting first: waits from the due
 /// time, the metric itself, and its substitute.
-pub fn readings_of(metric: Metric) -> Vec<Metric> {
+pub fn metrics_of(metric: Metric) -> Vec<Metric> {
     let due = metric.from_due();
     let own = (due != metric).then_some(due);
     let instead = match metric {
@@ -381,12 +380,12 @@ mod tests {
     use ifm_metrics::testing::{closed_loop, run};
 
     fn level(users: u32, stats: &[(Metric, Statistic, f64)]) -> Point {
-        let reading = |(quantity, statistic, value): &(Metric, Statistic, f64)| {
-            Stat::new(*quantity, *statistic, *value)
+        let stat = |(metric, statistic, value): &(Metric, Statistic, f64)| {
+            Stat::new(*metric, *statistic, *value)
         };
         Point {
             kind: PartKind::Serving,
-            stats: stats.iter().map(reading).collect(),
+            stats: stats.iter().map(stat).collect(),
             ..point(users, 1, 0.0)
         }
     }

@@ -20,7 +20,7 @@ pub(super) fn stats(row: &Row) -> Vec<Stat> {
     let good: Vec<&SheetRequest> =
         row.requests.iter().filter(|request| request.error.is_none()).collect();
     let mut out = Vec::new();
-    let mut add = |quantity: Metric, statistic: Statistic, value: f64, n: Option<u64>| {
+    let mut add = |metric: Metric, statistic: Statistic, value: f64, n: Option<u64>| {
         let enough = match (statistic, n) {
             (Statistic::Percentile(percent), Some(n)) => is_enough(n, percent),
             _ => true,
@@ -29,7 +29,7 @@ pub(super) fn stats(row: &Row) -> Vec<Stat> {
             n,
             is_enough: enough,
             definition: Definition::Derivable(HOW.to_owned()),
-            ..Stat::new(quantity, statistic, value)
+            ..Stat::new(metric, statistic, value)
         });
     };
     add(Metric::Requests, Statistic::Value, row.requests.len() as f64, None);
@@ -46,7 +46,7 @@ pub(super) fn stats(row: &Row) -> Vec<Stat> {
         let gaps = request.output_tokens?.checked_sub(1).filter(|gaps| *gaps > 0)?;
         Some((request.e2e_ms? - request.ttft_ms?) / gaps as f64)
     };
-    for (quantity, values) in [
+    for (metric, values) in [
         (Metric::Ttft, of(&|request| request.ttft_ms)),
         (Metric::Tpot, of(&per_token)),
         (Metric::E2e, of(&|request| request.e2e_ms)),
@@ -55,14 +55,14 @@ pub(super) fn stats(row: &Row) -> Vec<Stat> {
     ] {
         let n = Some(values.len() as u64).filter(|n| *n > 0);
         let Some(n) = n else { continue };
-        add(quantity, Statistic::Mean, values.iter().sum::<f64>() / n as f64, Some(n));
+        add(metric, Statistic::Mean, values.iter().sum::<f64>() / n as f64, Some(n));
         for percent in PERCENTS {
             let statistic = match percent {
                 50.0 => Statistic::Median,
                 _ => Statistic::Percentile(percent),
             };
             if let Some(value) = percentile_of_sorted(&values, percent) {
-                add(quantity, statistic, value, Some(n));
+                add(metric, statistic, value, Some(n));
             }
         }
     }
@@ -79,14 +79,14 @@ pub(super) fn stats(row: &Row) -> Vec<Stat> {
         let both = input.zip(output).map(|(input, output)| input + output);
         // Little's law over the whole time, of requests that failed too.
         let within: Option<f64> = row.requests.iter().map(|request| request.e2e_ms).sum();
-        for (quantity, sum) in [
+        for (metric, sum) in [
             (Metric::RequestRate, Some(good.len() as f64)),
             (Metric::InputRate, input),
             (Metric::OutputRate, output),
             (Metric::TotalRate, both),
         ] {
             if let Some(sum) = sum {
-                add(quantity, Statistic::Value, sum / seconds, None);
+                add(metric, Statistic::Value, sum / seconds, None);
             }
         }
         if let Some(within) = within {
@@ -152,7 +152,7 @@ mod tests {
     #[test]
     fn requests_without_figures_give_them() {
         let results = Results::of_sheets(&[sheet("a/records.jsonl", bare())]);
-        let value = |quantity, statistic| results.points[0].value(quantity, statistic);
+        let value = |metric, statistic| results.points[0].value(metric, statistic);
         assert_eq!(value(Metric::RequestsOk, Statistic::Value), Some(2.0));
         assert_eq!(value(Metric::RequestsFailed, Statistic::Value), Some(1.0));
         assert_eq!(value(Metric::Ttft, Statistic::Mean), Some(150.0));
@@ -161,7 +161,7 @@ mod tests {
         assert_eq!(value(Metric::OutputRate, Statistic::Value), Some(16.0));
         assert_eq!(value(Metric::InFlight, Statistic::Mean), Some(1.4));
         assert_eq!(value(Metric::Itl, Statistic::Mean), None, "gaps are not known");
-        let p99 = results.points[0].reading(Metric::Ttft, Statistic::Percentile(99.0)).unwrap();
+        let p99 = results.points[0].stat(Metric::Ttft, Statistic::Percentile(99.0)).unwrap();
         assert!(!p99.is_enough && p99.n == Some(2), "{p99:?}");
     }
 }

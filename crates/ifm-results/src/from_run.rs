@@ -130,25 +130,25 @@ fn stats(level: &LevelSummary) -> Vec<Stat> {
     let mut stats = Vec::new();
     let latencies = &level.latencies;
     for found in latencies.populations() {
-        let (of, quantity) = (found.metric, latencies.quantity(found));
+        let (of, metric) = (found.metric, latencies.quantity(found));
         // Waits as targets count them: in an open loop from the due time.
         let values = latencies.get(of.from_due()).unwrap_or(&found.values);
         if of == Metric::Itl && latencies.gaps().is_none() {
             continue;
         }
-        let quantity = if of == Metric::Tpot && is_of_a_part(latencies) {
+        let metric = if of == Metric::Tpot && is_of_a_part(latencies) {
             Metric::other(TPOT_PARTIAL)
         } else {
-            quantity
+            metric
         };
         let scale = if of.unit() == MetricUnit::Ns { NS_PER_MS } else { 1.0 };
-        population(&mut stats, quantity, values, scale);
+        population(&mut stats, metric, values, scale);
     }
     media(&mut stats, level);
     let counts = &level.counts;
-    let mut value = |quantity, value: Option<f64>| {
-        let reading = |value| own(Stat::new(quantity, Statistic::Value, value));
-        stats.extend(value.map(reading));
+    let mut value = |metric, value: Option<f64>| {
+        let stat = |value| own(Stat::new(metric, Statistic::Value, value));
+        stats.extend(value.map(stat));
     };
     value(Metric::Requests, Some(counts.sent as f64));
     value(Metric::RequestsOk, Some(counts.ok as f64));
@@ -198,10 +198,10 @@ fn whole_sessions(stats: &mut Vec<Stat>, level: &LevelSummary) {
 /// What the prompts and answers carried in addition to text, and the effect of a cache and the
 /// upload on TTFT.
 fn media(stats: &mut Vec<Stat>, level: &LevelSummary) {
-    for (quantity, total, unit) in media_figures::totals(level) {
+    for (metric, total, unit) in media_figures::totals(level) {
         let canonical = unit.factor().map(|factor| total * factor);
-        let reading = |value| own(Stat::new(quantity, Statistic::Value, value));
-        stats.extend(canonical.map(reading));
+        let stat = |value| own(Stat::new(metric, Statistic::Value, value));
+        stats.extend(canonical.map(stat));
     }
     let Some(media) = &level.media else { return };
     let mut share = |name: &str, value: Option<f64>| {
@@ -243,16 +243,15 @@ fn rates((window, is_alone): (&WindowSummary, bool), output: Option<f64>) -> Vec
     rates.extend(
         optional
             .into_iter()
-            .filter_map(|(quantity, value)| Some(Stat::new(quantity, Statistic::Value, value?))),
+            .filter_map(|(metric, value)| Some(Stat::new(metric, Statistic::Value, value?))),
     );
     let over = |rate| Stat { definition: definition.clone(), ..rate };
     rates.into_iter().map(over).collect()
 }
 
-fn population(stats: &mut Vec<Stat>, quantity: Metric, distribution: &Distribution, scale: f64) {
+fn population(stats: &mut Vec<Stat>, metric: Metric, distribution: &Distribution, scale: f64) {
     let n = Some(distribution.n);
-    let of =
-        |statistic, value: f64| own(Stat { n, ..Stat::new(quantity, statistic, value / scale) });
+    let of = |statistic, value: f64| own(Stat { n, ..Stat::new(metric, statistic, value / scale) });
     let mean = slo::mean(distribution);
     let bound = |pick: fn(&Interval) -> Option<f64>| {
         mean.interval.as_ref().and_then(pick).map(|bound| bound / scale)
@@ -278,8 +277,8 @@ fn population(stats: &mut Vec<Stat>, quantity: Metric, distribution: &Distributi
     }
 }
 
-fn own(reading: Stat) -> Stat {
-    Stat { definition: Definition::Same, needs_interval: false, ..reading }
+fn own(stat: Stat) -> Stat {
+    Stat { definition: Definition::Same, needs_interval: false, ..stat }
 }
 
 #[cfg(test)]
@@ -344,10 +343,10 @@ mod tests {
         let point = &results.points[0];
         assert_eq!((point.load, point.repeat), (Some(Load::Users(2)), Some(1)));
         let ttft = summary.levels[0].latencies.get(Metric::Ttft).expect("measured");
-        let p50 = point.reading(Metric::Ttft, Statistic::Median).expect("measured");
+        let p50 = point.stat(Metric::Ttft, Statistic::Median).expect("measured");
         assert_eq!(Some(p50.value), ttft.median().map(|ns| ns / NS_PER_MS));
         assert!(p50.low.is_some() && p50.high.is_some());
-        let p99 = point.reading(Metric::Ttft, Statistic::Percentile(99.0)).expect("measured");
+        let p99 = point.stat(Metric::Ttft, Statistic::Percentile(99.0)).expect("measured");
         assert_eq!((p99.n, p99.is_enough), (Some(118), false));
         let output = point.central(Metric::OutputRate).expect("measured");
         assert_eq!(Some(output.value), summary.levels[0].output_tok_per_s());

@@ -34,7 +34,7 @@ impl Results {
 
 fn point((source, index): (usize, usize), part: &Part, row: &Row) -> Point {
     let factors = row.factors.within(&part.factors);
-    let own = row.figures.iter().filter_map(|figure| reading(figure, row));
+    let own = row.figures.iter().filter_map(|figure| stat(figure, row));
     let mut stats: Vec<Stat> = own.chain(from_requests::stats(row)).collect();
     request_times::add_bounds(&mut stats, row);
     Point {
@@ -82,7 +82,7 @@ fn setting(factors: &Factors, row: &Row) -> Factors {
     setting
 }
 
-fn reading(figure: &Figure, row: &Row) -> Option<Stat> {
+fn stat(figure: &Figure, row: &Row) -> Option<Stat> {
     let value = figure.canonical()?;
     let population = population(figure.quantity, row);
     let enough = match (figure.statistic, population) {
@@ -100,10 +100,10 @@ fn reading(figure: &Figure, row: &Row) -> Option<Stat> {
 }
 
 /// The size of a population: its own count, or the requests for what has one value per request.
-fn population(quantity: Metric, row: &Row) -> Option<u64> {
+fn population(metric: Metric, row: &Row) -> Option<u64> {
     let whole = |value: f64| (value >= 0.0).then_some(value as u64);
-    let own = row.value(quantity, Statistic::Count).and_then(whole);
-    let per_request = matches!(quantity, Metric::Ttft | Metric::Ttfat | Metric::Tpot | Metric::E2e);
+    let own = row.value(metric, Statistic::Count).and_then(whole);
+    let per_request = matches!(metric, Metric::Ttft | Metric::Ttfat | Metric::Tpot | Metric::E2e);
     let requests = || row.value(Metric::RequestsOk, Statistic::Value).and_then(whole);
     own.or_else(|| requests().filter(|_| per_request))
 }
@@ -132,7 +132,7 @@ mod tests {
         let point = &results.points[0];
         assert_eq!((point.load, point.repeat), (Some(Load::Users(8)), Some(2)));
         assert_eq!(point.setting.iter().collect::<Vec<_>>(), [("model", "m")]);
-        let p99 = point.reading(Metric::Ttft, Statistic::Percentile(99.0)).expect("read");
+        let p99 = point.stat(Metric::Ttft, Statistic::Percentile(99.0)).expect("read");
         assert_eq!((p99.value, p99.n, p99.is_enough), (500.0, Some(180), false));
         assert_eq!(point.value(Metric::Itl, Statistic::Mean), None);
         assert_eq!(results.values(key::CONCURRENCY), ["8"]);

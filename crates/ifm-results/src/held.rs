@@ -16,13 +16,13 @@ impl Pooled<'_> {
     /// mean time of a request. If that time is not reported, it is the mean TTFT plus a mean gap
     /// for every further token, which is exact if every event holds one token.
     pub fn in_flight_mean(&self) -> Option<f64> {
-        let mean = |quantity| Some(self.reading(quantity, Statistic::Mean)?.value);
+        let mean = |metric| Some(self.stat(metric, Statistic::Mean)?.value);
         if let Some(told) = mean(Metric::InFlight) {
             return Some(told);
         }
         let rate = self.central(Metric::RequestRate)?.value;
         let by_gaps = || {
-            let tokens = self.reading(Metric::OutputTokens, Statistic::Value)?.value;
+            let tokens = self.stat(Metric::OutputTokens, Statistic::Value)?.value;
             let gaps = (tokens / self.requests_ok()? - 1.0).max(0.0);
             Some(mean(Metric::Ttft)? + mean(Metric::Itl)? * gaps)
         };
@@ -31,7 +31,7 @@ impl Pooled<'_> {
 
     /// Complete answers, or the requested number of requests.
     pub fn requests_ok(&self) -> Option<f64> {
-        let told = self.reading(Metric::RequestsOk, Statistic::Value);
+        let told = self.stat(Metric::RequestsOk, Statistic::Value);
         told.map(|told| told.value)
             .or_else(|| self.setting()?.number(key::REQUESTS))
             .filter(|requests| *requests > 0.0)
@@ -72,7 +72,7 @@ mod tests {
         results.points[0].stats.push(told);
         let of = |results: &Results| results.pool(PartKind::Serving).cells[0].in_flight_mean();
         assert_eq!(of(&results), Some(31.0));
-        results.points[0].stats.retain(|reading| reading.metric == Metric::RequestRate);
+        results.points[0].stats.retain(|stat| stat.metric == Metric::RequestRate);
         assert_eq!(of(&results), None);
     }
 }

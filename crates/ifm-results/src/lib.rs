@@ -33,7 +33,7 @@ pub mod testing;
 
 pub use cold::Cold;
 pub use curve::{Curve, CurvePoint, factor_words, loop_words, name_of};
-pub use fitting::{Fitting, MEDIA_RATES, Miss, Resumed, fitting_of_points, readings_of};
+pub use fitting::{Fitting, MEDIA_RATES, Miss, Resumed, fitting_of_points, metrics_of};
 pub use held::HELD_MIN;
 pub use identity::{are_repeats, setup_differences};
 pub use kernel::{CeilingTime, KernelMask, KernelTime};

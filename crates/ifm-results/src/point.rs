@@ -43,22 +43,20 @@ pub struct Point {
 }
 
 impl Point {
-    /// The reading of a quantity and statistic.
-    pub fn reading(&self, quantity: Metric, statistic: Statistic) -> Option<&Stat> {
-        let is = |reading: &&Stat| reading.metric == quantity && reading.statistic == statistic;
+    /// The number of a metric and statistic.
+    pub fn stat(&self, metric: Metric, statistic: Statistic) -> Option<&Stat> {
+        let is = |stat: &&Stat| stat.metric == metric && stat.statistic == statistic;
         self.stats.iter().find(is)
     }
 
-    /// The central reading of a quantity: the first of [`Statistic::central`].
-    pub fn central(&self, quantity: Metric) -> Option<&Stat> {
-        Statistic::central(quantity)
-            .into_iter()
-            .find_map(|statistic| self.reading(quantity, statistic))
+    /// The central number of a metric: the first of [`Statistic::central`].
+    pub fn central(&self, metric: Metric) -> Option<&Stat> {
+        Statistic::central(metric).into_iter().find_map(|statistic| self.stat(metric, statistic))
     }
 
-    /// A value in the canonical unit of its quantity.
-    pub fn value(&self, quantity: Metric, statistic: Statistic) -> Option<f64> {
-        Some(self.reading(quantity, statistic)?.value)
+    /// A value in the canonical unit of its metric.
+    pub fn value(&self, metric: Metric, statistic: Statistic) -> Option<f64> {
+        Some(self.stat(metric, statistic)?.value)
     }
 
     /// Whether it was computed and not measured.
@@ -79,8 +77,8 @@ impl Point {
     /// Failed requests and all requests that were sent, as they were counted. A document that does
     /// not count what was sent sent what succeeded or failed.
     pub fn failed_of_sent(&self) -> Option<(u64, u64)> {
-        let count = |quantity: Metric| {
-            let value = self.value(quantity, Statistic::Value)?;
+        let count = |metric: Metric| {
+            let value = self.value(metric, Statistic::Value)?;
             (value >= 0.0).then_some(value as u64)
         };
         let (ok, sent) = (count(Metric::RequestsOk), count(Metric::Requests));

@@ -96,23 +96,23 @@ impl<'a> Pooled<'a> {
     }
 
     /// The value of every repeat that has one, in order.
-    pub fn values(&self, quantity: Metric, statistic: Statistic) -> Vec<f64> {
-        self.points.iter().filter_map(|point| point.value(quantity, statistic)).collect()
+    pub fn values(&self, metric: Metric, statistic: Statistic) -> Vec<f64> {
+        self.points.iter().filter_map(|point| point.value(metric, statistic)).collect()
     }
 
-    /// The statistic of a quantity; absent where one of the repeats does not have it, since the others
+    /// The statistic of a metric; absent where one of the repeats does not have it, since the others
     /// are not all of them. A single point is returned as it is. Repeats give their central value,
     /// the same as in a comparison ([`center`](ifm_metrics::stat::center())), and from three repeats with different values on its
     /// 95 % interval (Student); `n` is then the number of repeats.
-    pub fn reading(&self, quantity: Metric, statistic: Statistic) -> Option<Stat> {
+    pub fn stat(&self, metric: Metric, statistic: Statistic) -> Option<Stat> {
         let stats: Vec<&Stat> =
-            self.points.iter().filter_map(|point| point.reading(quantity, statistic)).collect();
+            self.points.iter().filter_map(|point| point.stat(metric, statistic)).collect();
         let first = *stats.first().filter(|_| stats.len() == self.points.len())?;
         if stats.len() == 1 {
             return Some(first.clone());
         }
-        let values: Vec<f64> = stats.iter().map(|reading| reading.value).collect();
-        let scale = scale_of(quantity);
+        let values: Vec<f64> = stats.iter().map(|stat| stat.value).collect();
+        let scale = scale_of(metric);
         let interval = (values.len() >= REPEATS_MIN)
             .then(|| center_interval(&values, scale, CONFIDENCE))
             .flatten();
@@ -121,28 +121,26 @@ impl<'a> Pooled<'a> {
             low: interval.map(|interval| interval.low),
             high: interval.map(|interval| interval.high),
             n: Some(values.len() as u64),
-            is_enough: stats.iter().all(|reading| reading.is_enough),
+            is_enough: stats.iter().all(|stat| stat.is_enough),
             printed: None,
             ..first.clone()
         })
     }
 
     /// The first of these statistics that it has.
-    pub fn first_of(&self, quantity: Metric, statistics: &[Statistic]) -> Option<Stat> {
-        statistics.iter().find_map(|statistic| self.reading(quantity, *statistic))
+    pub fn first_of(&self, metric: Metric, statistics: &[Statistic]) -> Option<Stat> {
+        statistics.iter().find_map(|statistic| self.stat(metric, *statistic))
     }
 
-    /// The central reading of a quantity: the first of [`Statistic::central`].
-    pub fn central(&self, quantity: Metric) -> Option<Stat> {
-        Statistic::central(quantity)
-            .into_iter()
-            .find_map(|statistic| self.reading(quantity, statistic))
+    /// The central number of a metric: the first of [`Statistic::central`].
+    pub fn central(&self, metric: Metric) -> Option<Stat> {
+        Statistic::central(metric).into_iter().find_map(|statistic| self.stat(metric, statistic))
     }
 }
 
-/// On which scale repeats of a quantity vary.
-pub(super) fn scale_of(quantity: Metric) -> Scale {
-    let is_share = quantity.unit() == MetricUnit::Share && !quantity.has_many_values();
+/// On which scale repeats of a metric vary.
+pub(super) fn scale_of(metric: Metric) -> Scale {
+    let is_share = metric.unit() == MetricUnit::Share && !metric.has_many_values();
     if is_share { Scale::Share } else { Scale::Ratio }
 }
 

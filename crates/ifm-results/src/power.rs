@@ -49,7 +49,7 @@ pub struct PowerSeries {
     /// What was measured: model, test, load.
     pub name: String,
     /// Which rate: prompt, generation, output.
-    pub quantity: Metric,
+    pub metric: Metric,
     /// Whether the power is known, by measurement or from the user; otherwise the limit is used.
     pub is_told: bool,
     /// The points, rising in the limit.
@@ -84,11 +84,11 @@ impl Results {
         let mut all: Vec<(Factors, PowerSeries)> = Vec::new();
         for kind in [PartKind::Engine, PartKind::Serving] {
             for cell in self.pool(kind).cells {
-                for quantity in [Metric::DecodeRate, Metric::OutputRate, Metric::PrefillRate] {
-                    let Some((point, is_told)) = point(&cell, quantity) else { continue };
+                for metric in [Metric::DecodeRate, Metric::OutputRate, Metric::PrefillRate] {
+                    let Some((point, is_told)) = point(&cell, metric) else { continue };
                     let of = others(&cell);
                     let is = |(known, series): &&mut (Factors, PowerSeries)| {
-                        *known == of && series.quantity == quantity
+                        *known == of && series.metric == metric
                     };
                     match all.iter_mut().find(is) {
                         Some((_, series)) => {
@@ -98,7 +98,7 @@ impl Results {
                         None => {
                             let name = name(&cell);
                             let points = vec![point];
-                            all.push((of, PowerSeries { name, quantity, is_told, points }));
+                            all.push((of, PowerSeries { name, metric, is_told, points }));
                         }
                     }
                 }
@@ -121,25 +121,24 @@ impl Results {
 }
 
 /// A point, and whether its energy was measured.
-fn point(cell: &Pooled, quantity: Metric) -> Option<(PowerPoint, bool)> {
+fn point(cell: &Pooled, metric: Metric) -> Option<(PowerPoint, bool)> {
     let limit_w = cell.setting()?.number(key::POWER_LIMIT_W).filter(|limit| *limit > 0.0)?;
-    let rate = cell.central(quantity)?.value;
+    let rate = cell.central(metric)?.value;
     let std = match cell.points.as_slice() {
         [only] => [StdKind::Sample, StdKind::Unknown, StdKind::Population]
             .into_iter()
-            .find_map(|kind| only.value(quantity, Statistic::Std(kind))),
+            .find_map(|kind| only.value(metric, Statistic::Std(kind))),
         _ => ifm_metrics::stat::welch::Moments::of(
             &cell
                 .points
                 .iter()
-                .filter_map(|point| Some(point.central(quantity)?.value))
+                .filter_map(|point| Some(point.central(metric)?.value))
                 .collect::<Vec<_>>(),
         )
         .and_then(|moments| moments.std()),
     };
-    let value = |quantity: Metric| {
-        cell.central(quantity).map(|found| found.value).filter(|value| *value > 0.0)
-    };
+    let value =
+        |metric: Metric| cell.central(metric).map(|found| found.value).filter(|value| *value > 0.0);
     let energy = value(Metric::EnergyPerToken).map(|joules| 1.0 / joules);
     let measured = energy.or_else(|| value(Metric::Power).map(|watts| rate / watts));
     let per_joule = measured.unwrap_or(rate / limit_w);

@@ -29,7 +29,7 @@ impl Pooled<'_> {
     pub fn output_yield(&self, usd_per_hour: Option<f64>) -> Option<Yield> {
         let rate = self.central(Metric::OutputRate)?.value;
         let per_hour = rate * SECONDS_PER_HOUR;
-        let joules = self.reading(Metric::EnergyPerToken, Statistic::Value);
+        let joules = self.stat(Metric::EnergyPerToken, Statistic::Value);
         Some(Yield {
             output_tok_per_s: rate,
             output_tok_per_hour: per_hour,

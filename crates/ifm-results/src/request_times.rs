@@ -22,8 +22,8 @@ const BOUNDED: [Metric; 3] = [Metric::Ttft, Metric::Tpot, Metric::E2e];
 pub type Of = fn(&SheetRequest) -> Option<f64>;
 
 /// Times that a tool may mean, ms; for a speed the time of a token.
-fn candidates(quantity: Metric) -> &'static [Of] {
-    match quantity {
+fn candidates(metric: Metric) -> &'static [Of] {
+    match metric {
         Metric::Ttft => &[|request| request.ttft_ms],
         Metric::E2e => {
             &[|request| request.e2e_ms, |request| Some(request.ttft_ms? + request.gaps_sum_ms?)]
@@ -63,12 +63,8 @@ pub fn in_order(row: &Row) -> Vec<&SheetRequest> {
 
 /// The value of each request that has one, with its place: of the first of the times that the
 /// row's own figures were taken over.
-pub fn values(
-    good: &[&SheetRequest],
-    quantity: Metric,
-    stated: &[&Stat],
-) -> Option<Vec<(f64, u32)>> {
-    let is_speed = quantity == Metric::UserSpeed;
+pub fn values(good: &[&SheetRequest], metric: Metric, stated: &[&Stat]) -> Option<Vec<(f64, u32)>> {
+    let is_speed = metric == Metric::UserSpeed;
     let of = |of: &Of| -> Vec<(f64, u32)> {
         let value = |request: &SheetRequest| {
             let value = of(request)?;
@@ -81,11 +77,11 @@ pub fn values(
         values.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
         values
     };
-    let mut found = candidates(quantity).iter().map(of).filter(|values| !values.is_empty());
+    let mut found = candidates(metric).iter().map(of).filter(|values| !values.is_empty());
     if stated.is_empty() {
         // The row does not say what it means by it: use the value that a request has under its
         // name.
-        return found.next().filter(|_| !is_speed && quantity != Metric::Itl);
+        return found.next().filter(|_| !is_speed && metric != Metric::Itl);
     }
     found.find(|values| stated.iter().all(|stated| is_of(stated, values)))
 }
@@ -97,13 +93,12 @@ pub(super) fn add_bounds(stats: &mut [Stat], row: &Row) {
     if good.is_empty() {
         return;
     }
-    for quantity in &BOUNDED {
-        let is_stated = |reading: &&Stat| {
-            reading.metric == *quantity
-                && matches!(reading.statistic, Statistic::Mean | Statistic::Median)
+    for metric in &BOUNDED {
+        let is_stated = |stat: &&Stat| {
+            stat.metric == *metric && matches!(stat.statistic, Statistic::Mean | Statistic::Median)
         };
         let stated: Vec<&Stat> = stats.iter().filter(is_stated).collect();
-        let Some(values) = values(&good, *quantity, &stated) else { continue };
+        let Some(values) = values(&good, *metric, &stated) else { continue };
         let mut in_time = values.clone();
         in_time.sort_unstable_by_key(|(_, place)| *place);
         let in_time: Vec<f64> = in_time.into_iter().map(|(value, _)| value).collect();
@@ -114,23 +109,23 @@ pub(super) fn add_bounds(stats: &mut [Stat], row: &Row) {
             student_upper_quantile(TAIL, freedom) * std / in_effect.sqrt()
         });
         let at = |rank: u64| values.get(rank as usize).map(|(value, _)| *value);
-        for reading in stats.iter_mut().filter(|reading| reading.metric == *quantity) {
+        for stat in stats.iter_mut().filter(|stat| stat.metric == *metric) {
             let ranks = |p: f64| {
                 let (low, high) = ranks_in_effect(n, p, in_effect, TAIL);
                 (low.and_then(at), high.and_then(at))
             };
-            let (low, high) = match reading.statistic {
+            let (low, high) = match stat.statistic {
                 Statistic::Median => ranks(50.0),
                 Statistic::Percentile(p) => ranks(p),
                 Statistic::Mean => reach.map_or((None, None), |reach| {
-                    (Some(reading.value - reach), Some(reading.value + reach))
+                    (Some(stat.value - reach), Some(stat.value + reach))
                 }),
                 _ => continue,
             };
-            let holds = low.is_none_or(|low| low <= reading.value)
-                && high.is_none_or(|high| reading.value <= high);
+            let holds = low.is_none_or(|low| low <= stat.value)
+                && high.is_none_or(|high| stat.value <= high);
             if holds {
-                (reading.low, reading.high) = (low, high);
+                (stat.low, stat.high) = (low, high);
             }
         }
     }
@@ -187,7 +182,7 @@ mod tests {
             ttft(Statistic::Percentile(99.0), 990.0),
         ];
         add_bounds(&mut stats, &row(1_000));
-        let bounds: Vec<_> = stats.iter().map(|reading| (reading.low, reading.high)).collect();
+        let bounds: Vec<_> = stats.iter().map(|stat| (stat.low, stat.high)).collect();
         let ((mean_low, mean_high), (p99_low, p99_high)) = (bounds[0], bounds[2]);
         // 1.96 times 289 over the root of 1,000.
         assert!((mean_high.unwrap() - mean_low.unwrap() - 35.8).abs() < 0.2, "{bounds:?}");
@@ -200,7 +195,7 @@ mod tests {
     fn requests_that_do_not_give_the_figure_bound_nothing() {
         let mut stats = vec![ttft(Statistic::Mean, 40.0), ttft(Statistic::Percentile(99.0), 990.0)];
         add_bounds(&mut stats, &row(1_000));
-        assert!(stats.iter().all(|reading| reading.low.is_none()), "{stats:?}");
+        assert!(stats.iter().all(|stat| stat.low.is_none()), "{stats:?}");
         let mut few = vec![ttft(Statistic::Mean, 5.5), ttft(Statistic::Percentile(99.0), 9.9)];
         add_bounds(&mut few, &row(10));
         assert_eq!(few[1].high, None, "ten requests have no upper bound of a P99");

@@ -29,7 +29,7 @@ impl Results {
     pub fn stated(&self) -> Results {
         let mut points: Vec<Point> = Vec::new();
         for point in self.of_role(RowRole::Stated) {
-            let is_served = |reading: &&Stat| QUANTITIES.contains(&reading.metric);
+            let is_served = |stat: &&Stat| QUANTITIES.contains(&stat.metric);
             let stats: Vec<Stat> = point.stats.iter().filter(is_served).cloned().collect();
             if stats.is_empty() {
                 continue;
@@ -38,7 +38,7 @@ impl Results {
                 other.source == point.source
                     && other.setting == point.setting
                     && other.load == point.load
-                    && stats.iter().all(|reading| agrees(other, reading))
+                    && stats.iter().all(|stat| agrees(other, stat))
             });
             match same {
                 Some(other) => add(other, stats),
@@ -59,16 +59,16 @@ impl Results {
     }
 }
 
-/// Whether a point has no other value for this reading.
-fn agrees(point: &Point, reading: &Stat) -> bool {
-    let other = point.reading(reading.metric, reading.statistic);
-    other.is_none_or(|other| other.value == reading.value)
+/// Whether a point has no other value for this number.
+fn agrees(point: &Point, stat: &Stat) -> bool {
+    let other = point.stat(stat.metric, stat.statistic);
+    other.is_none_or(|other| other.value == stat.value)
 }
 
 fn add(point: &mut Point, stats: Vec<Stat>) {
-    for reading in stats {
-        if point.reading(reading.metric, reading.statistic).is_none() {
-            point.stats.push(reading);
+    for stat in stats {
+        if point.stat(stat.metric, stat.statistic).is_none() {
+            point.stats.push(stat);
         }
     }
 }
@@ -79,7 +79,7 @@ fn name_the_nameless(points: &mut Vec<Point>) {
     let (nameless, mut named): (Vec<Point>, Vec<Point>) =
         points.drain(..).partition(|point| point.setting.get(key::WORKLOAD).is_none());
     for mut point in nameless {
-        let speed = point.reading(Metric::UserSpeed, Statistic::Value).cloned();
+        let speed = point.stat(Metric::UserSpeed, Statistic::Value).cloned();
         let Some(speed) = speed.filter(|_| point.stats.len() == 1) else {
             named.push(point);
             continue;
@@ -116,11 +116,11 @@ fn name_the_nameless(points: &mut Vec<Point>) {
 fn follows(points: &[Point], index: usize, speed: &Stat) -> bool {
     let holds = || {
         let point = points.get(index)?;
-        let efficiency = point.reading(Metric::Efficiency, Statistic::Value)?;
+        let efficiency = point.stat(Metric::Efficiency, Statistic::Value)?;
         let alone = points.iter().find(|other| {
             other.setting == point.setting && other.load.is_some_and(|load| load.value() == 1.0)
         })?;
-        let alone = alone.reading(Metric::UserSpeed, Statistic::Value)?;
+        let alone = alone.stat(Metric::UserSpeed, Statistic::Value)?;
         let expected = alone.value * efficiency.value;
         let slack = [alone, efficiency, speed].into_iter().map(roundness).sum::<f64>();
         Some((expected - speed.value).abs() <= slack * speed.value)
@@ -129,9 +129,9 @@ fn follows(points: &[Point], index: usize, speed: &Stat) -> bool {
 }
 
 /// Half a unit of the last printed digit, as a share of the number.
-fn roundness(reading: &Stat) -> f64 {
+fn roundness(stat: &Stat) -> f64 {
     let share = || {
-        let printed = reading.printed.as_deref()?.trim();
+        let printed = stat.printed.as_deref()?.trim();
         let number: f64 = printed.parse().ok().filter(|number| *number > 0.0)?;
         let decimals = printed.split_once('.').map_or(0, |(_, decimals)| decimals.len());
         Some(0.5 * 10_f64.powi(-i32::try_from(decimals).ok()?) / number)
@@ -157,9 +157,9 @@ mod tests {
             load: Some(Load::Users(users)),
             stats: stats
                 .iter()
-                .map(|(quantity, value, printed)| Stat {
+                .map(|(metric, value, printed)| Stat {
                     printed: Some((*printed).to_owned()),
-                    ..Stat::new(*quantity, Statistic::Value, *value)
+                    ..Stat::new(*metric, Statistic::Value, *value)
                 })
                 .collect(),
             ..point(users, 1, 0.0)

@@ -115,7 +115,7 @@ pub fn engine(limit_w: u32, rate: f64) -> Point {
 /// and the total rate that goes with it.
 pub fn batch(name: &str, (size, input, output): (u32, u32, u32), repeat: u32, rate: f64) -> Point {
     let total = rate * f64::from(input + output) / f64::from(output);
-    let reading = |quantity, value| Stat::new(quantity, Statistic::Value, value);
+    let stat = |metric, value| Stat::new(metric, Statistic::Value, value);
     Point {
         label: Some(format!("{name}_run{repeat}")),
         repeat: Some(repeat),
@@ -126,7 +126,7 @@ pub fn batch(name: &str, (size, input, output): (u32, u32, u32), repeat: u32, ra
                 .with(key::BATCH_SIZE, size)
                 .with(key::INPUT_TOKENS, input)
                 .with(key::OUTPUT_TOKENS, output),
-            vec![reading(Metric::OutputRate, rate), reading(Metric::TotalRate, total)],
+            vec![stat(Metric::OutputRate, rate), stat(Metric::TotalRate, total)],
         )
     }
 }
@@ -150,11 +150,11 @@ pub fn timed(
     let point = |(repeat, (rate, latency_s)): (u32, &(f64, f64))| {
         let mut point = batch(name, (size, input, output), repeat, *rate);
         let total = f64::from(size * (input + output)) / latency_s;
-        let reading = |quantity, value| Stat::new(quantity, Statistic::Value, value);
+        let stat = |metric, value| Stat::new(metric, Statistic::Value, value);
         point.stats = vec![
-            reading(Metric::OutputRate, *rate),
-            reading(Metric::TotalRate, total),
-            reading(Metric::E2e, latency_s * 1e3),
+            stat(Metric::OutputRate, *rate),
+            stat(Metric::TotalRate, total),
+            stat(Metric::E2e, latency_s * 1e3),
         ];
         point
     };

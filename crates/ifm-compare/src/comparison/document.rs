@@ -267,8 +267,8 @@ fn facts(sheet: &Sheet, constant: &Factors) -> Vec<Fact> {
     for (name, value) in constant.iter() {
         let (what, kind) = match name {
             key::MODEL => ("model", Expected),
-            // Some tools write the API there, as in openai-chat: that names no server.
-            key::ENGINE if value.contains("openai") => continue,
+            // Tools write the API there that they used, as in openai-chat: that names no server.
+            key::ENGINE if value.starts_with("openai") => continue,
             key::ENGINE => ("server", Expected),
             key::GPU => ("accelerator", Expected),
             key::HARDWARE => ("machine", Expected),
@@ -353,7 +353,7 @@ impl Level<'_> {
     /// The reading of a measure. A single number to us may be a mean to a tool.
     fn reading(&self, measure: Measure) -> Option<&Stat> {
         let (quantity, statistic) = measure.figure()?;
-        let found = self.point.reading(quantity, statistic);
+        let found = self.point.stat(quantity, statistic);
         let single =
             || (!measure.metric.has_many_values()).then(|| self.point.central(quantity)).flatten();
         found.or_else(single).filter(|reading| reading.value.is_finite())

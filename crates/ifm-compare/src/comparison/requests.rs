@@ -65,7 +65,7 @@ impl<'a> Requests<'a> {
                 let (quantity, _) = measure.figure()?;
                 let stated: Vec<&Stat> = [Statistic::Mean, Statistic::Median]
                     .into_iter()
-                    .filter_map(|statistic| point.reading(quantity, statistic))
+                    .filter_map(|statistic| point.stat(quantity, statistic))
                     .collect();
                 let pooled = || {
                     (measure.metric == Metric::Itl && measure.over == Over::Mean)

@@ -239,7 +239,7 @@ fn repeats_have_one_value_in_every_output() {
         ("ttft.p99", Statistic::Percentile(99.0), together.ttft_ns_p99),
     ] {
         let cell = row(&pair, 4, word).a.expect("a value");
-        let reading = report.reading(Metric::Ttft, statistic).expect("a value");
+        let reading = report.stat(Metric::Ttft, statistic).expect("a value");
         let of_run = of_run.expect("a value");
         let near = |a: f64, b: f64| (a / b - 1.0).abs() < 1e-9;
         assert!(near(cell.value, reading.value * 1e6), "{word}: {cell:?} {reading:?}");
@@ -249,7 +249,7 @@ fn repeats_have_one_value_in_every_output() {
         assert!(cell.value < 0.9 * arithmetic, "{word}: {cell:?} {arithmetic}");
     }
     let (low, high) = together.ttft_ns_p50.and_then(|of| of.interval).expect("three repeats");
-    let reading = report.reading(Metric::Ttft, Statistic::Median).expect("a value");
+    let reading = report.stat(Metric::Ttft, Statistic::Median).expect("a value");
     assert_eq!(reading.low.map(|low| (low * 1e6).round()), Some(low.round()));
     assert_eq!(reading.high.map(|high| (high * 1e6).round()), Some(high.round()));
 }

@@ -136,7 +136,7 @@ fn central(point: &Point, quantity: Metric) -> Option<&Stat> {
 
 /// The deviation of a summary.
 fn spread_of(point: &Point, quantity: Metric) -> Option<&Stat> {
-    let of = |name| SPREADS.into_iter().find_map(|statistic| point.reading(name, statistic));
+    let of = |name| SPREADS.into_iter().find_map(|statistic| point.stat(name, statistic));
     names(point, quantity).find_map(of)
 }
 

@@ -13,6 +13,7 @@ pub use name::Name;
 pub use row::{Direction, MetricUnit};
 pub use table::Metric;
 
+use crate::percentile::other_end;
 use row::{GROUPS, Group, Values};
 use std::fmt;
 use table::ALL;
@@ -180,7 +181,7 @@ impl Metric {
     pub fn slow_tail(self, p: f64) -> f64 {
         match self.direction() {
             Direction::Lower | Direction::Neither => p,
-            Direction::Higher => 100.0 - p,
+            Direction::Higher => other_end(p),
         }
     }
 

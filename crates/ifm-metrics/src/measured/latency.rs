@@ -151,7 +151,7 @@ impl List {
 /// other end: P5 of a speed is what P95 is of a time.
 fn with_slow_tail(metric: Metric, percentiles: &[f64]) -> Vec<f64> {
     let mut all = percentiles.to_vec();
-    all.extend(percentiles.iter().map(|p| metric.slow_tail(*p)));
+    all.extend(percentiles.iter().map(|p| metric.slow_tail(*p)).filter(|p| *p > 0.0));
     all.sort_unstable_by(f64::total_cmp);
     all.dedup();
     all

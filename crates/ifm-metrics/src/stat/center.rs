@@ -23,13 +23,12 @@ pub fn center(values: &[f64], scale: Scale) -> Option<f64> {
     if values.is_empty() {
         return None;
     }
-    let mean = |values: &mut dyn Iterator<Item = f64>, n: usize| values.sum::<f64>() / n as f64;
-    let n = values.len();
+    let n = values.len() as f64;
     Some(match is_geometric(values, scale) {
         // The logarithm of a value and back is not always the value.
         true if values.iter().all(|value| Some(value) == values.first()) => *values.first()?,
-        true => mean(&mut values.iter().map(|value| value.ln()), n).exp(),
-        false => mean(&mut values.iter().copied(), n),
+        true => (values.iter().map(|value| value.ln()).sum::<f64>() / n).exp(),
+        false => values.iter().sum::<f64>() / n,
     })
 }
 

@@ -231,7 +231,7 @@ pub(super) fn point(x: f64, reading: &Stat, how: Meant) -> Point {
 /// Curves as lines, each in its own color.
 pub(super) fn lines(curves: &[Curve], how: Meant) -> Vec<Series> {
     let points = |curve: &Curve| -> Vec<Point> {
-        curve.points.iter().map(|at| point(at.at, &at.reading, how)).collect()
+        curve.points.iter().map(|at| point(at.at, &at.stat, how)).collect()
     };
     let line = |(index, curve): (usize, &Curve)| Series::new(curve.name(), points(curve)).of(index);
     curves.iter().enumerate().map(line).collect()

@@ -99,7 +99,7 @@ fn description(drawn: &Drawn) -> String {
 fn said(latency: Latency, cell: &Pooled, is_own: bool) -> String {
     let at = |p: f64| {
         let first = cell.first()?;
-        let found = first.reading(quantity(latency, is_own), Statistic::percentile(p))?;
+        let found = first.stat(quantity(latency, is_own), Statistic::percentile(p))?;
         Some(format!("{} % within {}", meant(p, Meant::Load), meant(found.value, Meant::Ms)))
     };
     TOLD.into_iter().filter_map(at).collect::<Vec<_>>().join(", ")
@@ -185,7 +185,7 @@ fn steps(found: &Cumulative) -> Option<Vec<Point>> {
 fn stated(latency: Latency, cell: &Pooled) -> Vec<Point> {
     let quantity = quantity(latency, false);
     let place = |p: f64| {
-        let found: Stat = cell.reading(quantity, Statistic::percentile(p))?;
+        let found: Stat = cell.stat(quantity, Statistic::percentile(p))?;
         let text = format!("p{p} {}", meant(found.value, Meant::Ms));
         let at = Point::at(found.value, p).trusted(found.is_enough).told(text);
         Some(Point { label: Some(format!("p{p}")), ..at })

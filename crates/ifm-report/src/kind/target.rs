@@ -31,7 +31,7 @@ pub(super) fn tails(slo: &SloSpec, metric: &str) -> Vec<Statistic> {
 
 /// The statistic that all points of these curves have; absent where they differ.
 pub(super) fn common_statistic(curves: &[Curve]) -> Option<Statistic> {
-    let mut all = curves.iter().flat_map(|curve| &curve.points).map(|at| at.reading.statistic);
+    let mut all = curves.iter().flat_map(|curve| &curve.points).map(|at| at.stat.statistic);
     let first = all.next()?;
     all.all(|other| other == first).then_some(first)
 }

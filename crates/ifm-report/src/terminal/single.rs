@@ -181,7 +181,7 @@ fn latencies(level: &LevelSummary, style: &TerminalStyle) -> String {
     }
     let shown = metric_table::shown(latencies).filter(|found| !found.metric.is_detail());
     if let Some(note) = metric_table::tail_note(shown, latencies.gap_label) {
-        let note = style.text(&format!(" {note}"));
+        let note = style.text(&format!(" * {note}"));
         out.push_str(&format!("{}\n", style.paint(Color::Dim, &note)));
     }
     out
@@ -189,7 +189,9 @@ fn latencies(level: &LevelSummary, style: &TerminalStyle) -> String {
 
 fn row(found: &MetricValues, gap: GapLabel, style: &TerminalStyle) -> String {
     let value = |value| metric_table::value(found.metric, value);
-    let (name, values) = (metric_table::short_name(found, gap), &found.values);
+    let values = &found.values;
+    let mark = if metric_table::has_slow_end(found) { "*" } else { "" };
+    let name = format!("{}{mark}", metric_table::short_name(found, gap));
     // A long name takes its room from the column next to it.
     let room = NAME_AND_MEAN.saturating_sub(name.chars().count());
     let mut line = format!(" {name}{:>room$}", value(values.mean));

@@ -23,7 +23,7 @@ pub fn output_off(versus: &Versus) -> Option<f64> {
 
 fn off(cell: &Pooled) -> Option<f64> {
     let first = |quantity: Metric, statistics: &[Statistic]| {
-        let find = |statistic: &Statistic| Some(cell.reading(quantity, *statistic)?.value);
+        let find = |statistic: &Statistic| Some(cell.stat(quantity, *statistic)?.value);
         statistics.iter().find_map(find).filter(|value| *value > 0.0)
     };
     let in_flight = first(Metric::InFlight, &[Statistic::Mean])?;

@@ -98,7 +98,7 @@ impl GridCell<'_> {
     /// The change of any quantity as it was measured, other over baseline, less 1.
     pub fn change(&self, quantity: Metric, statistic: Statistic) -> Option<f64> {
         let value = |side: &Option<Pooled>| {
-            let value = side.as_ref()?.reading(quantity, statistic)?.value;
+            let value = side.as_ref()?.stat(quantity, statistic)?.value;
             (value > 0.0 && value.is_finite()).then_some(value)
         };
         Some(value(&self.other)? / value(&self.base)? - 1.0)
@@ -107,7 +107,7 @@ impl GridCell<'_> {
     /// The end-to-end latency of a side, ms.
     pub fn reading(&self, of_base: bool, statistic: Statistic) -> Option<Stat> {
         let side = if of_base { &self.base } else { &self.other };
-        side.as_ref()?.reading(Metric::E2e, statistic)
+        side.as_ref()?.stat(Metric::E2e, statistic)
     }
 }
 

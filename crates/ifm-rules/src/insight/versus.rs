@@ -56,7 +56,7 @@ impl LoadAxis {
             (LoadAxis::Users, Some(Load::Users(users))) => Some(f64::from(users)),
             (LoadAxis::Rate, Some(Load::ReqPerS(rate))) => Some(rate),
             (LoadAxis::InFlight(statistic), _) => {
-                Some(cell.reading(Metric::InFlight, statistic)?.value)
+                Some(cell.stat(Metric::InFlight, statistic)?.value)
             }
             _ => None,
         }
@@ -185,9 +185,9 @@ impl<'a> Versus<'a> {
     ) -> Curve<'a> {
         let held = party.cells.iter().filter(|cell| !is_burst(cell));
         let point = |cell: &Pooled<'a>| {
-            let find = |statistic: &Statistic| cell.reading(quantity, *statistic);
-            let reading = statistics.iter().find_map(find)?;
-            Some(CurvePoint { at: self.axis.place(cell)?, reading, cell: cell.clone() })
+            let find = |statistic: &Statistic| cell.stat(quantity, *statistic);
+            let stat = statistics.iter().find_map(find)?;
+            Some(CurvePoint { at: self.axis.place(cell)?, stat, cell: cell.clone() })
         };
         let mut points: Vec<CurvePoint> = held.filter_map(point).collect();
         points.order_by(|a, b| a.at.total_cmp(&b.at));

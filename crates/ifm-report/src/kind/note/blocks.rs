@@ -228,7 +228,7 @@ fn aligned(cells: &[String]) -> Vec<String> {
 
 /// vLLM's block of a level, with the lines whose numbers are known.
 pub(super) fn vllm(point: &Point) -> String {
-    let value = |quantity: Metric| Some(point.reading(quantity, Statistic::Value)?.value);
+    let value = |quantity: Metric| Some(point.stat(quantity, Statistic::Value)?.value);
     let mut out = String::new();
     rule(&mut out, " Serving Benchmark Result ", '=');
     let users = point.load.and_then(|load| match load {

@@ -81,7 +81,7 @@ fn power(subject: &Subject, all: &[PowerSeries]) -> Option<Section> {
         ),
     ] {
         let of: Vec<&PowerSeries> =
-            all.iter().filter(|series| quantities.contains(&series.quantity)).collect();
+            all.iter().filter(|series| quantities.contains(&series.metric)).collect();
         for (index, some) in of.chunks(LINES_MAX).enumerate() {
             let remarks = of_rule(rule).into_iter().filter(|_| index == 0);
             figures.push(
@@ -205,7 +205,7 @@ pub(super) fn tiles(results: &Results) -> Vec<Tile> {
         tiles.push(Tile::new("How fast does it generate?", number(rate), "tok/s", detail));
     }
     let all_series = results.power_series();
-    let is_decode = |series: &&PowerSeries| series.quantity != Metric::PrefillRate;
+    let is_decode = |series: &&PowerSeries| series.metric != Metric::PrefillRate;
     let shown = all_series.iter().find(is_decode).or(all_series.first());
     if let Some(series) = shown
         && let (Some(keeping), Some(highest)) = (series.keeping(), series.highest())
@@ -232,8 +232,8 @@ pub(super) fn tiles(results: &Results) -> Vec<Tile> {
 fn beside_prompts(all: &[PowerSeries], shown: &PowerSeries, limit_w: f64) -> Option<String> {
     let model = |series: &PowerSeries| series.name.split(", ").next().map(str::to_owned);
     let is_beside = |series: &&PowerSeries| {
-        series.quantity == Metric::PrefillRate
-            && shown.quantity != Metric::PrefillRate
+        series.metric == Metric::PrefillRate
+            && shown.metric != Metric::PrefillRate
             && model(series) == model(shown)
     };
     let prompts = all.iter().find(is_beside)?;

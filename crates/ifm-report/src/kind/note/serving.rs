@@ -36,7 +36,7 @@ fn served(pool: &Pool) -> String {
     let names = factors.into_iter().filter_map(|name| all(pool, name));
     let mean = |quantity: Metric| {
         let mut means = pool.cells.iter().filter_map(|cell| {
-            let tokens = cell.reading(quantity, Statistic::Value)?.value;
+            let tokens = cell.stat(quantity, Statistic::Value)?.value;
             Some(tokens / cell.requests_ok()?)
         });
         let first = means.next()?;

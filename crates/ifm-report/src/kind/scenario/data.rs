@@ -86,7 +86,7 @@ impl<'q> Data<'q> {
 
     /// A curve as a line.
     pub fn line(&self, curve: &Curve, how: Meant) -> Series {
-        let points = curve.points.iter().map(|at| point(at.at, &at.reading, how));
+        let points = curve.points.iter().map(|at| point(at.at, &at.stat, how));
         self.series(plain(&curve.name()), points.collect())
     }
 

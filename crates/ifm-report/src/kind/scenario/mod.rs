@@ -169,7 +169,7 @@ fn extremes(curves: &[ifm_results::Curve], wanted: Option<Load>) -> [Option<(f64
             curve.points.iter().filter(|point| wanted.is_none() || point.cell.load() == wanted).map(
                 |point| {
                     let place = format!("{}, {}", curve.name(), load_words(point.cell.load()));
-                    (point.reading.value, plain(place.trim_start_matches(", ")))
+                    (point.stat.value, plain(place.trim_start_matches(", ")))
                 },
             )
         })
@@ -270,7 +270,7 @@ fn overview(data: &Data, dispute: Option<Dispute>) -> Section {
 fn scaling(output: &[ifm_results::Curve]) -> Option<(String, String)> {
     let gain = |curve: &ifm_results::Curve| {
         let (alone, last) = (curve.at(1.0)?, curve.points.last()?);
-        let ratio = last.reading.value / alone.reading.value;
+        let ratio = last.stat.value / alone.stat.value;
         (last.at > 1.0 && ratio.is_finite()).then(|| {
             let words = format!(
                 "{} output with {} as with one ({})",
@@ -297,7 +297,7 @@ fn hours(output: &[ifm_results::Curve]) -> Option<(String, String)> {
         .map(|point| {
             format!(
                 "{} with {}",
-                number(point.reading.value * SECONDS_PER_HOUR),
+                number(point.stat.value * SECONDS_PER_HOUR),
                 load_words(point.cell.load())
             )
         })

@@ -53,7 +53,7 @@ fn spans(curves: &[Curve]) -> Vec<Span> {
     let span = |at: f64| {
         let here = || {
             let edge = |curve: &Curve| {
-                Some(Edge { name: plain(&curve.name()), value: curve.at(at)?.reading.value })
+                Some(Edge { name: plain(&curve.name()), value: curve.at(at)?.stat.value })
             };
             curves.iter().filter_map(edge)
         };

@@ -298,7 +298,7 @@ fn decades(curves: &[Curve], guides: &[Guide]) -> Option<(f64, f64)> {
         _ => None,
     });
     let stated: Vec<f64> = stated.filter(|at| *at > 0.0).collect();
-    let values = curves.iter().flat_map(|curve| &curve.points).map(|point| point.reading.value);
+    let values = curves.iter().flat_map(|curve| &curve.points).map(|point| point.stat.value);
     let all = || stated.iter().copied().chain(values.clone().filter(|value| *value > 0.0));
     let (low, high) = (all().fold(f64::INFINITY, f64::min), all().fold(0.0, f64::max));
     (!stated.is_empty() && high > 0.0)

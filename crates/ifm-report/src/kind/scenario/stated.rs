@@ -73,13 +73,13 @@ pub(super) fn implied_output(data: &Data, dispute: Option<Dispute>) -> Option<Bl
             ..Cell::text(load(point.cell.load()))
         })
         .cell(Head::number("speed for one"), |(_, point)| {
-            let speed = point.reading.value;
+            let speed = point.stat.value;
             let each = Cell::number(Some(speed), |speed| meant(speed, Meant::TokPerS));
             disputed(each, dispute.is_some_and(|dispute| dispute.is_speed(speed)))
         })
         .number(
             "output, at most",
-            |(_, point)| Some(point.at * point.reading.value),
+            |(_, point)| Some(point.at * point.stat.value),
             |all| meant(all, Meant::TokPerS),
         );
     let caption = "Computed from stated figures, not stated: users × speed for one of them, which is \

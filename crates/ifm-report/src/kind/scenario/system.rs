@@ -59,11 +59,11 @@ fn bars(data: &Data, index: usize, curves: &[Curve], loads: &[f64]) -> Chart {
     let best = curves
         .iter()
         .flat_map(|curve| curve.points.iter().map(move |point| (curve, point)))
-        .max_by(|a, b| a.1.reading.value.total_cmp(&b.1.reading.value));
+        .max_by(|a, b| a.1.stat.value.total_cmp(&b.1.stat.value));
     let description = best.map_or_else(String::new, |(curve, point)| {
         format!(
             "Most output: {} ({}, {}).",
-            meant(point.reading.value, Meant::TokPerS),
+            meant(point.stat.value, Meant::TokPerS),
             plain(&curve.name()),
             load_words(point.cell.load())
         )

@@ -14,7 +14,7 @@ use ifm_core::spec::SloTerm;
 use ifm_core::words::counted;
 use ifm_metrics::level::USER_RATE_ESTIMATED;
 use ifm_metrics::slo::VerdictState;
-use ifm_results::{Curve, CurvePoint, Pool, Pooled, readings_of};
+use ifm_results::{Curve, CurvePoint, Pool, Pooled, metrics_of};
 use ifm_rules::insight::{Meant, OUTPUT, Question, Topic};
 
 /// A latency limit is drawn up to this multiple of the largest value: further away it would flatten
@@ -116,7 +116,7 @@ fn pareto(pool: &Pool) -> Option<Chart> {
     let by_load = pool.curves_against(&[], |cell| Some((cell.load()?.value(), speed(cell)?)));
     let point = |at: &CurvePoint| {
         let output = at.cell.first_of(Metric::OutputRate, OUTPUT)?.value;
-        let point = Point::at(at.reading.value, output).trusted(is_inside(&at.cell));
+        let point = Point::at(at.stat.value, output).trusted(is_inside(&at.cell));
         let label = Some(load(at.cell.load()));
         Some(Point { label, ..point.told(meant(output, Meant::TokPerS)) })
     };
@@ -160,7 +160,7 @@ fn over_the_load(model: &ReportModel, pool: &Pool, metric: Metric) -> Option<Cha
     let is_time = metric.unit() == MetricUnit::Ns;
     let (axis_unit, how) = if is_time { ("ms", Meant::Ms) } else { ("", Meant::Plain) };
     let limit_of = |term: &SloTerm| if is_time { term.limit_ms } else { term.limit() };
-    let quantities = readings_of(metric);
+    let quantities = metrics_of(metric);
     let slo = model.manifest.spec.slo.named();
     let terms = || slo.terms.iter().filter(|term| term.metric == metric);
     // A point of a percentile is outside where a term of that one or a higher one fails with it.

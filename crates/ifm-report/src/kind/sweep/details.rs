@@ -4,7 +4,6 @@ use crate::format::{ABSENT, count, number, percent};
 use crate::model::load;
 use crate::page::{Block, Cell, Column, Columns, Head, Section};
 use crate::{ReportModel, metric_table, words};
-use ifm_core::metric::Direction;
 use ifm_metrics::LevelSummary;
 use ifm_metrics::level::{MetricValues, TokenFacts};
 use ifm_metrics::stat::Distribution;
@@ -26,10 +25,7 @@ pub(super) fn latencies(model: &ReportModel) -> Section {
         .cell(Head::number(model.load_unit()), |(level, _)| Cell::text(load(level.load())))
         .name("metric", |(level, of)| {
             let name = metric_table::name(of, level.latencies.gap_label);
-            match of.metric.direction() {
-                Direction::Lower | Direction::Neither => name,
-                Direction::Higher => format!("{name}, slow end"),
-            }
+            if metric_table::has_slow_end(of) { format!("{name}, slow end") } else { name }
         })
         .number("n", |(_, of)| Some(of.values.n as f64), |n| count(n as u64))
         .push(time_of("mean", |of| Some(of.mean)))

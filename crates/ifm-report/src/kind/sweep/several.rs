@@ -139,7 +139,7 @@ fn tiles(question: &Question, pool: &Pool, by: &[String]) -> Vec<Tile> {
     let curves = user_speed_curves(pool, by);
     let points = curves.iter().flat_map(|curve| &curve.points);
     let mut speeds: Vec<(&Pooled, f64)> =
-        points.map(|point| (&point.cell, point.reading.value)).collect();
+        points.map(|point| (&point.cell, point.stat.value)).collect();
     speeds.order_by(|a, b| b.1.total_cmp(&a.1));
     let most = |a: &Pooled, b: &Pooled| question.delta(a, b, Metric::OutputRate, OUTPUT);
     let fastest = |a: &Pooled, b: &Pooled| user_speed(question, a, b);

@@ -55,7 +55,7 @@ fn measured(
 ) -> Vec<Series> {
     let series = lines(versus, |party| {
         let curve = versus.curve(party, quantity, statistics);
-        Some(curve.points.iter().map(|at| point(at.at, &at.reading, how)).collect())
+        Some(curve.points.iter().map(|at| point(at.at, &at.stat, how)).collect())
     });
     shortened(versus, series)
 }
@@ -122,10 +122,10 @@ fn pareto(versus: &Versus) -> Option<Chart> {
         let outputs = versus.curve(party, Metric::OutputRate, OUTPUT);
         let gaps = versus.curve(party, Metric::Itl, CENTER);
         let at = |at: &CurvePoint| {
-            let gap = gaps.at(at.at).filter(|gap| gap.reading.value > 0.0)?;
-            let speed = MS_PER_S / gap.reading.value;
+            let gap = gaps.at(at.at).filter(|gap| gap.stat.value > 0.0)?;
+            let speed = MS_PER_S / gap.stat.value;
             let label = Some(number(at.at));
-            Some(Point { label, ..point(speed, &at.reading, Meant::TokPerS) })
+            Some(Point { label, ..point(speed, &at.stat, Meant::TokPerS) })
         };
         Some(outputs.points.iter().filter_map(at).collect())
     });

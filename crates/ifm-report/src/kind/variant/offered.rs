@@ -57,7 +57,7 @@ fn against(versus: &Versus, quantity: Metric, how: Meant) -> Option<Vec<Series>>
 fn tokens_per_request(party: &Party) -> Option<f64> {
     let mut all = Vec::new();
     for cell in party.cells.iter().filter(|cell| rate(cell).is_some()) {
-        let value = |quantity| Some(cell.reading(quantity, Statistic::Value)?.value);
+        let value = |quantity| Some(cell.stat(quantity, Statistic::Value)?.value);
         let counted = value(Metric::OutputTokens)
             .zip(value(Metric::RequestsOk).filter(|ok| *ok > 0.0))
             .map(|(tokens, ok)| tokens / ok);

@@ -79,7 +79,7 @@ fn strategy(subject: &Subject, cell: &Pooled) -> String {
         (None, Some(stated)) if stated == "constant" || stated == "poisson" => {
             let served = [(MEDIAN, "median"), (MEAN, "mean")]
                 .into_iter()
-                .find_map(|(of, word)| Some((cell.reading(Metric::RequestRate, of)?, word)));
+                .find_map(|(of, word)| Some((cell.stat(Metric::RequestRate, of)?, word)));
             match served {
                 Some((rate, of)) => {
                     let rate = printed(rate.value, &rate.printed);
@@ -124,8 +124,8 @@ fn table(subject: &Subject, party: &Party, groups: &[Group]) -> String {
         let mut row = vec![strategy(subject, cell)];
         row.extend(groups.iter().flat_map(|group| &group.columns).map(|column| {
             // The rate of a whole level is the mean over its time.
-            let whole = || cell.reading(column.quantity, Statistic::Value);
-            let found = cell.reading(column.quantity, column.statistic);
+            let whole = || cell.stat(column.quantity, Statistic::Value);
+            let found = cell.stat(column.quantity, column.statistic);
             match found.or_else(|| (column.statistic == MEAN).then(whole).flatten()) {
                 Some(found) => printed(found.value / column.scale, &found.printed),
                 None => ABSENT.to_owned(),

@@ -124,7 +124,7 @@ pub(super) fn growths(versus: &Versus) -> Table {
 pub(super) fn in_flight(versus: &Versus) -> Table {
     let most = |party: &Party, of_bursts: bool, statistic: Statistic| {
         let rows = party.cells.iter().filter(|cell| is_burst(cell) == of_bursts);
-        let value = |cell: &Pooled| Some(cell.reading(Metric::InFlight, statistic)?.value);
+        let value = |cell: &Pooled| Some(cell.stat(Metric::InFlight, statistic)?.value);
         rows.filter_map(value).max_by(f64::total_cmp)
     };
     let (median, mean) = (Statistic::Median, Statistic::Mean);

@@ -124,7 +124,7 @@ impl Checked {
 }
 
 /// What a number `a` against `b` changed by, by every reading of the words, as the sentence counts.
-fn stats(change: &Change, is_time: bool, a: f64, b: f64) -> Vec<f64> {
+fn readings(change: &Change, is_time: bool, a: f64, b: f64) -> Vec<f64> {
     let ratio = a / b;
     let (more, less) = (ratio - 1.0, 1.0 - ratio);
     let inverse = 1.0 / ratio;
@@ -153,15 +153,15 @@ fn stats(change: &Change, is_time: bool, a: f64, b: f64) -> Vec<f64> {
 }
 
 /// Readings of two figures that may each be off by a given error: the first, the smallest, the
-/// largest. Values between two stats are not stats: each is compared with the number by
+/// largest. Values between two readings are not readings: each is compared with the number by
 /// itself.
 fn span(change: &Change, is_time: bool, a: (f64, f64), b: (f64, f64)) -> Option<(f64, f64, f64)> {
-    let told = *stats(change, is_time, a.0, b.0).first()?;
+    let told = *readings(change, is_time, a.0, b.0).first()?;
     let corners = [(a.0 - a.1, b.0 + b.1), (a.0 + a.1, b.0 - b.1)];
     if corners.iter().any(|(a, b)| *a <= 0.0 || *b <= 0.0) {
         return None;
     }
-    let [first, second] = corners.map(|(a, b)| stats(change, is_time, a, b));
+    let [first, second] = corners.map(|(a, b)| readings(change, is_time, a, b));
     let number = &change.number;
     let ranges = first.iter().zip(&second).map(|(x, y)| (x.min(*y), x.max(*y)));
     let fits = |(low, high): &(f64, f64)| {

@@ -57,8 +57,8 @@ fn look(question: &Question) -> Vec<Insight> {
 fn context(efficiencies: &[Curve]) -> Option<Insight> {
     let [(short, short_tokens), (long, long_tokens)] = extremes(efficiencies)?;
     let at = long.points.iter().rev().find(|point| short.at(point.at).is_some())?;
-    let of_short = short.at(at.at)?.reading.value;
-    let of_long = at.reading.value;
+    let of_short = short.at(at.at)?.stat.value;
+    let of_long = at.stat.value;
     if at.at <= 1.0 || of_long > CONTEXT_SHARE_MAX * of_short {
         return None;
     }
@@ -106,10 +106,10 @@ impl Growth {
 fn growths(pool: &Pool, by: &[String], quantity: Metric, statistics: &[Statistic]) -> Vec<Growth> {
     let growth = |curve: &Curve| {
         let (first, last) = (curve.points.first()?, curve.points.last()?);
-        (first.at > 0.0 && last.at > first.at && first.reading.value > 0.0).then(|| Growth {
+        (first.at > 0.0 && last.at > first.at && first.stat.value > 0.0).then(|| Growth {
             name: curve.name(),
             loads: (first.at, last.at),
-            ratio: last.reading.value / first.reading.value,
+            ratio: last.stat.value / first.stat.value,
         })
     };
     curves(pool, by, quantity, statistics).iter().filter_map(growth).collect()

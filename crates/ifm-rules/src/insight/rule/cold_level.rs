@@ -28,7 +28,7 @@ fn look(question: &Question) -> Vec<Insight> {
 }
 
 fn told(cold: &Cold) -> Option<Insight> {
-    let name = match (&cold.quantity, cold.tail.statistic) {
+    let name = match (&cold.metric, cold.tail.statistic) {
         (Metric::Itl, Statistic::Percentile(p)) => format!("ITL p{p}"),
         (_, Statistic::Percentile(p)) => format!("TTFT p{p}"),
         _ => return None,

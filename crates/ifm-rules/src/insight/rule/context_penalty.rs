@@ -35,7 +35,7 @@ fn look(question: &Question) -> Vec<Insight> {
     };
     let pair = [short.clone(), long.clone()];
     let ratio = |at: f64| {
-        let (short, long) = (short.at(at)?.reading.value, long.at(at)?.reading.value);
+        let (short, long) = (short.at(at)?.stat.value, long.at(at)?.stat.value);
         (long > 0.0).then_some(short / long)
     };
     let Some((high, loss)) = shared_load(&pair, |a, b| a > b).and_then(|at| Some((at, ratio(at)?)))

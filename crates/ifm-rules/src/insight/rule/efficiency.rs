@@ -33,11 +33,11 @@ fn computed(speeds: &[Curve], cell: &Pooled) -> Option<Stat> {
     };
     let (curve, here) = speeds.iter().find_map(|curve| {
         let point = curve.points.iter().find(|point| is_same(&point.cell))?;
-        Some((curve, &point.reading))
+        Some((curve, &point.stat))
     })?;
     let is_users =
         |point: &&ifm_results::CurvePoint| matches!(point.cell.load(), Some(Load::Users(1)));
-    let alone = curve.points.iter().find(is_users)?.reading.value;
+    let alone = curve.points.iter().find(is_users)?.stat.value;
     let share = |value: f64| value / alone;
     (alone > 0.0).then(|| Stat {
         low: here.low.map(share),
@@ -54,7 +54,7 @@ fn look(question: &Question) -> Vec<Insight> {
     let mut found = Vec::new();
     for curve in efficiency_curves(&pool, &told_by(question)) {
         let Some(last) = curve.points.last().filter(|last| last.at > 1.0) else { continue };
-        let share = last.reading.value;
+        let share = last.stat.value;
         let tone = if band.is_poor(share) { Tone::Warn } else { Tone::Note };
         let sentence = say!(
             "{} {} users each gets {} of the speed of a single one ({}).";

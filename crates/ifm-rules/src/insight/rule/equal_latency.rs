@@ -23,8 +23,8 @@ pub fn itl_limits(question: &Question, curves: &[&Curve]) -> Vec<f64> {
     let asked = question.slo.terms.iter().filter(|term| term.metric == Metric::Itl);
     let mut limits: Vec<f64> = asked.map(|term| term.limit_ms).filter(crossed).collect();
     if limits.is_empty() {
-        let first = |curve: &&Curve| curve.points.first().map(|point| point.reading.value);
-        let last = |curve: &&Curve| curve.points.last().map(|point| point.reading.value);
+        let first = |curve: &&Curve| curve.points.first().map(|point| point.stat.value);
+        let last = |curve: &&Curve| curve.points.last().map(|point| point.stat.value);
         let low = curves.iter().filter_map(first).fold(0.0, f64::max);
         let high = curves.iter().filter_map(last).fold(f64::INFINITY, f64::min);
         let round = |step: f64| -> Vec<f64> {
@@ -78,7 +78,7 @@ fn look(question: &Question) -> Vec<Insight> {
             let output = |party, curve: &Curve| {
                 let at = curve.crossing(limit)?[0].at;
                 let output = versus.curve(party, Metric::OutputRate, OUTPUT);
-                Some(output.at(at)?.reading.value)
+                Some(output.at(at)?.stat.value)
             };
             if let Some((from, to)) = output(&versus.base, &base).zip(output(party, &other)) {
                 sentence = say!(

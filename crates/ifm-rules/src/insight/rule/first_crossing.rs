@@ -31,7 +31,7 @@ fn look(question: &Question) -> Vec<Insight> {
 
 /// The last point before the first one on which `holds` is not true.
 fn last<'c>(curve: &'c Curve, holds: impl Fn(f64) -> bool) -> Option<&'c CurvePoint<'c>> {
-    curve.points.iter().take_while(|point| holds(point.reading.value)).last()
+    curve.points.iter().take_while(|point| holds(point.stat.value)).last()
 }
 
 fn crossing(curve: &Curve, name: &str, topic: Topic, band: &Band) -> Option<Insight> {
@@ -63,12 +63,12 @@ fn crossing(curve: &Curve, name: &str, topic: Topic, band: &Band) -> Option<Insi
     let next = curve.points.iter().find(|point| point.at > reached);
     let mut tone = Tone::Note;
     if let Some(next) = next {
-        let is_poor = band.is_poor(next.reading.value);
+        let is_poor = band.is_poor(next.stat.value);
         tone = if is_poor { Tone::Warn } else { tone };
         let word = if is_poor { format!(" ({poor_word})") } else { String::new() };
         sentence = say!(
             "{}; at {} it is {}{}";
-            sentence, next.at => Load, next.reading.value => Ms, word
+            sentence, next.at => Load, next.stat.value => Ms, word
         );
     }
     Some(Insight::new(RULE.id, topic, tone, say!("{}."; sentence)))

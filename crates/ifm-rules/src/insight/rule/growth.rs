@@ -36,7 +36,7 @@ pub fn growth(curve: &Curve, end: Option<f64>) -> Option<Growth> {
         Some(end) => curve.at(end)?,
         None => curve.points.last()?,
     };
-    let (from, to) = ((first.at, first.reading.value), (last.at, last.reading.value));
+    let (from, to) = ((first.at, first.stat.value), (last.at, last.stat.value));
     (to.0 > from.0 && from.1 > 0.0).then_some(Growth { from, to })
 }
 

@@ -35,7 +35,7 @@ pub fn step_users(cell: &Pooled) -> Option<f64> {
 pub fn step_limit(question: &Question, cell: &Pooled) -> Option<Bound> {
     let set = |name: &str| cell.setting()?.number(name).filter(|number| *number >= 1.0);
     let counted = |quantity| {
-        let sum = cell.reading(quantity, Statistic::Value)?.value;
+        let sum = cell.stat(quantity, Statistic::Value)?.value;
         Some(sum / cell.requests_ok()?).filter(|mean| *mean >= 1.0)
     };
     let prompt = set(key::INPUT_TOKENS).or_else(|| counted(Metric::InputTokens));
@@ -54,7 +54,7 @@ fn look(question: &Question) -> Vec<Insight> {
 fn insight(question: &Question, name: &str, point: &CurvePoint) -> Option<Insight> {
     let bound = step_limit(question, &point.cell)?;
     let limit = bound.strict.seconds.recip();
-    let share = point.reading.value / limit;
+    let share = point.stat.value / limit;
     let binds = bound.strict.binds.label();
     let head = if name.is_empty() { String::new() } else { format!("{name}: ") };
     let (tone, reach, end) = match share > 1.0 {
@@ -66,7 +66,7 @@ fn insight(question: &Question, name: &str, point: &CurvePoint) -> Option<Insigh
     };
     let sentence = say!(
         "{}decode {} of the {} limit at {}: {} of at most {}{}";
-        head, reach, binds, point.at => Load, point.reading.value => TokPerS, limit => TokPerS, end
+        head, reach, binds, point.at => Load, point.stat.value => TokPerS, limit => TokPerS, end
     );
     Some(Insight::new(RULE.id, Topic::DecodeSpeed, tone, sentence))
 }

@@ -34,7 +34,7 @@ fn look(question: &Question) -> Vec<Insight> {
 
 /// Whether the requests in flight were not reported, so that they follow from Little's law.
 fn is_derived(cell: &Pooled) -> bool {
-    cell.reading(Metric::InFlight, Statistic::Mean).is_none()
+    cell.stat(Metric::InFlight, Statistic::Mean).is_none()
 }
 
 fn told(name: &str, held: &[(&Pooled, f64)]) -> Option<Insight> {

@@ -17,7 +17,7 @@ pub(super) const RULE: InsightRule = InsightRule {
 fn largest(party: &Party, of_bursts: bool) -> Option<(f64, Option<f64>)> {
     let rows = party.cells.iter().filter(|cell| is_burst(cell) == of_bursts);
     let in_flight = |cell: &ifm_results::Pooled| {
-        let of = |statistic| Some(cell.reading(Metric::InFlight, statistic)?.value);
+        let of = |statistic| Some(cell.stat(Metric::InFlight, statistic)?.value);
         Some((of(Statistic::Median)?, of(Statistic::Mean)))
     };
     rows.filter_map(in_flight).max_by(|a, b| a.0.total_cmp(&b.0))

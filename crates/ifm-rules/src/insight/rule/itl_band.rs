@@ -24,7 +24,7 @@ fn look(question: &Question) -> Vec<Insight> {
     let band = &Bands::get().itl_ms;
     let all =
         || curves.iter().flat_map(|curve| curve.points.iter().map(move |point| (curve, point)));
-    let value = |point: &(&Curve, &CurvePoint)| point.1.reading.value;
+    let value = |point: &(&Curve, &CurvePoint)| point.1.stat.value;
     let best = all().min_by(|a, b| value(a).total_cmp(&value(b)));
     let worst = all().max_by(|a, b| value(a).total_cmp(&value(b)));
     let (Some(best), Some(worst)) = (best, worst) else { return Vec::new() };
@@ -51,9 +51,9 @@ fn look(question: &Question) -> Vec<Insight> {
 
 /// The mean next to a median that it exceeds clearly.
 fn mean_beside(point: &CurvePoint) -> Option<f64> {
-    if point.reading.statistic != Statistic::Median {
+    if point.stat.statistic != Statistic::Median {
         return None;
     }
-    let mean = point.cell.reading(Metric::Itl, Statistic::Mean)?.value;
-    (mean > WORTH * point.reading.value).then_some(mean)
+    let mean = point.cell.stat(Metric::Itl, Statistic::Mean)?.value;
+    (mean > WORTH * point.stat.value).then_some(mean)
 }

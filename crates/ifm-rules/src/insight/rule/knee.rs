@@ -35,9 +35,9 @@ struct Step<'c, 'a> {
 fn past<'c, 'a>(curve: &'c Curve<'a>) -> Option<Step<'c, 'a>> {
     let band = &Bands::get().output_growth;
     curve.points.windows(2).find_map(|pair| match pair {
-        [low, high] if low.at > 0.0 && low.at < high.at && low.reading.value > 0.0 => {
+        [low, high] if low.at > 0.0 && low.at < high.at && low.stat.value > 0.0 => {
             let load = high.at / low.at - 1.0;
-            let gain = high.reading.value / low.reading.value - 1.0;
+            let gain = high.stat.value / low.stat.value - 1.0;
             let word = band.word(gain / load);
             (!band.is_good(gain / load)).then_some(Step { low, high, gain, word })
         }
@@ -47,13 +47,13 @@ fn past<'c, 'a>(curve: &'c Curve<'a>) -> Option<Step<'c, 'a>> {
 
 /// The middle of a latency.
 fn middle(cell: &Pooled, quantity: Metric) -> Option<Stat> {
-    CENTER.iter().find_map(|statistic| cell.reading(quantity, *statistic))
+    CENTER.iter().find_map(|statistic| cell.stat(quantity, *statistic))
 }
 
 /// Added to a median between two clusters of values: the mean and the range. Such a median jumps
 /// from one cluster to the other, so its change says little.
 fn spread(cell: &Pooled, quantity: Metric, middle: &Stat) -> Option<Sentence> {
-    let of = |statistic| Some(cell.reading(quantity, statistic)?.value);
+    let of = |statistic| Some(cell.stat(quantity, statistic)?.value);
     let (mean, min, max) = (of(Statistic::Mean)?, of(Statistic::Min)?, of(Statistic::Max)?);
     let is_uneven = (mean / middle.value - 1.0).abs() >= UNEVEN;
     (is_uneven && middle.statistic == Statistic::Median)

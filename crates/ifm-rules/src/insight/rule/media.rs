@@ -55,7 +55,7 @@ fn other(name: &str) -> Metric {
 /// part, and the whole.
 fn part_of(cell: &Pooled, part: Metric, whole: Metric) -> Option<(f64, f64)> {
     let both = |statistic| {
-        let reading = |quantity: Metric| cell.reading(quantity, statistic);
+        let reading = |quantity: Metric| cell.stat(quantity, statistic);
         let whole = reading(whole)?;
         // Of a tool that counts them twice.
         let twice = Definition::Different(meaning::MEDIA_TWICE.to_owned());
@@ -112,7 +112,7 @@ fn at(question: &Question, cell: &Pooled) -> Sentence {
 
 fn upload(question: &Question) -> Vec<Insight> {
     let pool = question.results.pool(PartKind::Serving);
-    let told = |cell: &Pooled| Some(cell.reading(other(UPLOAD_SHARE), Statistic::Value)?.value);
+    let told = |cell: &Pooled| Some(cell.stat(other(UPLOAD_SHARE), Statistic::Value)?.value);
     let all = pool.cells.iter().filter_map(|cell| Some((cell, told(cell)?)));
     let most = all.max_by(|a, b| a.1.total_cmp(&b.1)).filter(|(_, share)| *share >= UPLOAD_MIN);
     let Some((cell, share)) = most else { return Vec::new() };
@@ -145,11 +145,11 @@ impl Shown {
 }
 
 fn shown(cell: &Pooled) -> Option<Shown> {
-    let median = |name: &str| Some(cell.reading(other(name), Statistic::Median)?.value);
-    let ratio = cell.reading(other(SEEN_RATIO), Statistic::Value);
+    let median = |name: &str| Some(cell.stat(other(name), Statistic::Median)?.value);
+    let ratio = cell.stat(other(SEEN_RATIO), Statistic::Value);
     let ratio = ratio.filter(|ratio| ratio.high.is_some_and(|high| high < 1.0));
     let times = || {
-        let share = cell.reading(other(SEEN_SHARE), Statistic::Value)?.value;
+        let share = cell.stat(other(SEEN_SHARE), Statistic::Value)?.value;
         Some(Shown::Times(Box::new(ratio?), [median(SEEN_TTFT)?, median(NEW_TTFT)?], share))
     };
     let tokens = || {

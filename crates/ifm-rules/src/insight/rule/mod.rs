@@ -174,7 +174,7 @@ fn curves<'a>(
 ) -> Vec<Curve<'a>> {
     let by: Vec<&str> = by.iter().map(String::as_str).collect();
     let mut curves = pool.curves_against(&by, |cell| {
-        let reading = statistics.iter().find_map(|statistic| cell.reading(quantity, *statistic))?;
+        let reading = statistics.iter().find_map(|statistic| cell.stat(quantity, *statistic))?;
         Some((cell.load()?.value(), reading))
     });
     curves.iter_mut().for_each(keep_one_definition);
@@ -185,11 +185,11 @@ fn curves<'a>(
 /// with them, such as rates over whole levels with rates over steady windows.
 fn keep_one_definition(curve: &mut Curve) {
     let count = |definition: &Definition| {
-        curve.points.iter().filter(|point| point.reading.definition == *definition).count()
+        curve.points.iter().filter(|point| point.stat.definition == *definition).count()
     };
-    let all = curve.points.iter().rev().map(|point| &point.reading.definition);
+    let all = curve.points.iter().rev().map(|point| &point.stat.definition);
     if let Some(most) = all.max_by_key(|definition| count(definition)).cloned() {
-        curve.points.retain(|point| point.reading.definition == most);
+        curve.points.retain(|point| point.stat.definition == most);
     }
 }
 
@@ -317,7 +317,7 @@ fn joined(names: &[&str]) -> String {
 /// of a figure, the last word is missing.
 fn measured_at(curve: &Curve, point: &CurvePoint) -> String {
     let place = place_words(curve, &point.cell);
-    match point.reading.statistic {
+    match point.stat.statistic {
         Statistic::Median => format!("{place}, median"),
         Statistic::Mean => format!("{place}, mean"),
         _ => place,
@@ -331,7 +331,7 @@ fn place_words(curve: &Curve, cell: &ifm_results::Pooled) -> String {
         Some(Load::ReqPerS(rate)) => format!("{rate} req/s"),
         None => [Statistic::Mean, Statistic::Median]
             .into_iter()
-            .find_map(|statistic| cell.reading(Metric::InFlight, statistic))
+            .find_map(|statistic| cell.stat(Metric::InFlight, statistic))
             .map_or("load not given".to_owned(), |at| format!("{} in flight", at.value)),
     };
     match curve.name() {

@@ -29,8 +29,8 @@ fn ends<'c, 'a>(
     curve: &'c Curve<'a>,
 ) -> Option<(&'c Curve<'a>, &'c CurvePoint<'a>, &'c CurvePoint<'a>)> {
     let last = curve.points.last()?;
-    let peak = curve.points.iter().max_by(|a, b| a.reading.value.total_cmp(&b.reading.value))?;
-    (last.reading.value < peak.reading.value).then_some((curve, peak, last))
+    let peak = curve.points.iter().max_by(|a, b| a.stat.value.total_cmp(&b.stat.value))?;
+    (last.stat.value < peak.stat.value).then_some((curve, peak, last))
 }
 
 /// The fall, where it is shown; of single numbers what was measured.
@@ -46,8 +46,8 @@ fn told((curve, peak, last): &(&Curve, &CurvePoint, &CurvePoint), fall: &Delta) 
     let head = if name.is_empty() { "Output".to_owned() } else { format!("{name}: output") };
     let sentence = say!(
         "{} is highest at {} ({}); at the highest load, {}, it is {}: {}.";
-        head, peak.at => Load, peak.reading.value => TokPerS, last.at => Load,
-        last.reading.value => TokPerS, words
+        head, peak.at => Load, peak.stat.value => TokPerS, last.at => Load,
+        last.stat.value => TokPerS, words
     );
     let insight = Insight::new(RULE.id, Topic::Throughput, tone, sentence);
     Some(insight.weighing(1.0 - fall.change))

@@ -73,7 +73,7 @@ pub fn configurations<'a>(pool: &Pool<'a>, by: &[String]) -> Vec<Configuration<'
     let place = |point: ifm_results::CurvePoint<'a>| {
         let gpus = point.cell.setting()?.number(key::TENSOR_PARALLEL).filter(|_| per_gpu);
         let output = point.cell.central(Metric::OutputRate)?.value / gpus.unwrap_or(1.0);
-        Some(Place { speed: point.reading.value, output, cell: point.cell })
+        Some(Place { speed: point.stat.value, output, cell: point.cell })
     };
     let configuration = |curve: Curve<'a>| {
         let name = curve.name();

@@ -14,7 +14,7 @@ pub(super) const RULE: InsightRule = InsightRule {
 fn look(question: &Question) -> Vec<Insight> {
     let series = question.results.power_series();
     // Generation takes most of the time; prompts are reported only if there is nothing else.
-    let is_prompt = |series: &&PowerSeries| series.quantity == Metric::PrefillRate;
+    let is_prompt = |series: &&PowerSeries| series.metric == Metric::PrefillRate;
     let all_prompts = series.iter().all(|series| is_prompt(&series));
     series
         .iter()

@@ -49,7 +49,7 @@ fn is_own(question: &Question, cell: &Pooled) -> bool {
 /// Prompt tokens and requests of a level, where the prompts cannot all be of one length: equal
 /// sums of equal lengths say nothing.
 fn sent(cell: &Pooled) -> Option<(f64, f64)> {
-    let tokens = cell.reading(Metric::InputTokens, Statistic::Value)?.value;
+    let tokens = cell.stat(Metric::InputTokens, Statistic::Value)?.value;
     let requests = cell.requests_ok()?;
     (tokens > requests && tokens % requests != 0.0).then_some((tokens, requests))
 }

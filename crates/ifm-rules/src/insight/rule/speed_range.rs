@@ -18,16 +18,16 @@ fn look(question: &Question) -> Vec<Insight> {
     let all =
         || curves.iter().flat_map(|curve| curve.points.iter().map(move |point| (curve, point)));
     let by = |a: &f64, b: &f64| a.total_cmp(b);
-    let best = all().max_by(|a, b| by(&a.1.reading.value, &b.1.reading.value));
-    let worst = all().min_by(|a, b| by(&a.1.reading.value, &b.1.reading.value));
+    let best = all().max_by(|a, b| by(&a.1.stat.value, &b.1.stat.value));
+    let worst = all().min_by(|a, b| by(&a.1.stat.value, &b.1.stat.value));
     let (Some(best), Some(worst)) = (best, worst) else { return Vec::new() };
-    if best.1.reading.value <= worst.1.reading.value {
+    if best.1.stat.value <= worst.1.stat.value {
         return Vec::new();
     }
     let sentence = say!(
         "Decode speed for one user ranges from {} ({}) to {} ({}){}.";
-        best.1.reading.value => TokPerS, place_words(best.0, &best.1.cell),
-        worst.1.reading.value => TokPerS, place_words(worst.0, &worst.1.cell),
+        best.1.stat.value => TokPerS, place_words(best.0, &best.1.cell),
+        worst.1.stat.value => TokPerS, place_words(worst.0, &worst.1.cell),
         if_open(user_speed(question, &worst.1.cell, &best.1.cell))
     );
     vec![Insight::new(RULE.id, Topic::DecodeSpeed, Tone::Note, sentence)]

@@ -33,7 +33,7 @@ fn look(question: &Question) -> Vec<Insight> {
         .iter()
         .filter_map(|curve| {
             let point = curve.at(at)?;
-            Some((curve.name(), point.reading.value, &point.cell))
+            Some((curve.name(), point.stat.value, &point.cell))
         })
         .collect();
     let best = here.iter().max_by(|a, b| a.1.total_cmp(&b.1));

@@ -19,7 +19,7 @@ pub(super) const RULE: InsightRule = InsightRule {
 /// The middle of the TTFT of measurements with an unknown load, ms.
 fn unknown_load(pool: &Pool) -> Vec<f64> {
     let cells = pool.cells.iter().filter(|cell| cell.load().is_none() && !is_burst(cell));
-    let middle = |cell: &Pooled| CENTER.iter().find_map(|of| cell.reading(Metric::Ttft, *of));
+    let middle = |cell: &Pooled| CENTER.iter().find_map(|of| cell.stat(Metric::Ttft, *of));
     cells.filter_map(|cell| Some(middle(cell)?.value)).collect()
 }
 
@@ -34,7 +34,7 @@ fn look(question: &Question) -> Vec<Insight> {
         let names: Vec<&str> = by.iter().map(String::as_str).collect();
         curves = pool.curves_against(&names, |cell| {
             let reading =
-                CENTER.iter().find_map(|statistic| cell.reading(Metric::Ttft, *statistic))?;
+                CENTER.iter().find_map(|statistic| cell.stat(Metric::Ttft, *statistic))?;
             Some((cell.load().map_or(0.0, Load::value), reading))
         });
     }
@@ -45,16 +45,16 @@ fn look(question: &Question) -> Vec<Insight> {
             .flat_map(|curve| curve.points.iter().map(move |point| (curve, point)))
             .filter(|(_, point)| !is_burst(&point.cell))
     };
-    let best = all().min_by(|a, b| a.1.reading.value.total_cmp(&b.1.reading.value));
-    let worst = all().max_by(|a, b| a.1.reading.value.total_cmp(&b.1.reading.value));
+    let best = all().min_by(|a, b| a.1.stat.value.total_cmp(&b.1.stat.value));
+    let worst = all().max_by(|a, b| a.1.stat.value.total_cmp(&b.1.stat.value));
     let (Some(best), Some(worst)) = (best, worst) else { return Vec::new() };
-    if best.1.reading.value >= worst.1.reading.value {
+    if best.1.stat.value >= worst.1.stat.value {
         return Vec::new();
     }
     let band = &Bands::get().ttft_ms;
-    let tone = if band.is_poor(worst.1.reading.value) { Tone::Warn } else { Tone::Note };
+    let tone = if band.is_poor(worst.1.stat.value) { Tone::Warn } else { Tone::Note };
     let longest = unplaced.iter().copied().max_by(f64::total_cmp);
-    let left_out = longest.filter(|longest| *longest > worst.1.reading.value).map(|longest| {
+    let left_out = longest.filter(|longest| *longest > worst.1.stat.value).map(|longest| {
         let (count, levels) = (unplaced.len(), plural(unplaced.len() as u64, "level"));
         say!(
             "; left out: {} {} without a known load, up to {}";
@@ -63,7 +63,7 @@ fn look(question: &Question) -> Vec<Insight> {
     });
     let sentence = say!(
         "Best TTFT {} ({}), worst {} ({}){}{}.";
-        best.1.reading.value => Ms, measured_at(best.0, best.1), worst.1.reading.value => Ms,
+        best.1.stat.value => Ms, measured_at(best.0, best.1), worst.1.stat.value => Ms,
         measured_at(worst.0, worst.1),
         if_open(question.delta(&best.1.cell, &worst.1.cell, Metric::Ttft, CENTER)),
         left_out.unwrap_or_default()

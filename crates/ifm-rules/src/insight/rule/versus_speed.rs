@@ -200,12 +200,12 @@ struct Tail<'p> {
 impl<'p> Tail<'p> {
     fn new(name: &'p str, curve: Curve<'p>) -> Tail<'p> {
         let (_, apart) = curve.clone().parted();
-        let apart = apart.iter().map(|point| (point.at, point.reading.value)).collect();
+        let apart = apart.iter().map(|point| (point.at, point.stat.value)).collect();
         Tail { name, curve, apart }
     }
 
     fn at(&self, place: f64) -> Option<f64> {
-        Some(self.curve.at(place)?.reading.value)
+        Some(self.curve.at(place)?.stat.value)
     }
 }
 

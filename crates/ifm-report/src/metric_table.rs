@@ -75,7 +75,7 @@ pub(crate) fn tail_note<'v>(
         shown.filter(|found| has_slow_end(found)).map(|found| name(found, gap)).collect();
     let names: Vec<String> = names.into_iter().collect();
     (!names.is_empty())
-        .then(|| format!("p10, p5, p1 and min of {}: the slow end", names.join(", ")))
+        .then(|| format!("{} at the slow end: p10, p5, p1 and min", names.join(", ")))
 }
 
 /// A value of a metric in a table.

@@ -212,6 +212,13 @@ fn a_speed_is_judged_by_its_slow_tail() {
     let (outside, _) = judged("speed:p5>20");
     assert_eq!(outside.state, VerdictState::Fail);
     assert_eq!(outside.term.shown(outside.value_ms.unwrap()), Asked::TokPerS(10.0));
+    // Its slow tail is at round percentiles.
+    let thin = closed_loop((0, 0), (1, 101), 0.0, (100.0, 10.0, 11));
+    let mut thin = crate::testing::run(&[1], thin);
+    thin.manifest.spec.slo = parse("ttft:p99.9<1s").unwrap();
+    let summary = crate::summarize(&thin);
+    let speeds = summary.levels[0].latencies.get(Metric::UserSpeed).expect("tokens");
+    assert!(speeds.percentile(0.1).is_some(), "{:?}", speeds.percentiles);
     // The same by its other name, to the last bit.
     let (same, _) = judged("tpot:p95<50ms");
     assert_eq!((same.value_ms, same.is_sure), (outside.value_ms, outside.is_sure));

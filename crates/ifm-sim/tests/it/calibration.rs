@@ -97,14 +97,16 @@ proptest! {
     }
 }
 
-/// 200 sets of rows with errors of 2 %: about 95 % of the intervals hold the truth.
+/// Sets of rows with errors of 2 %: about 95 % of the intervals hold the truth. `IFM_CASES` asks for
+/// another number of sets.
 #[test]
 fn intervals_hold_the_truth_as_often_as_they_say() {
     let deployment = llama(|_| ());
     let free = free_by_default(&deployment);
     let mut random = ChaCha8Rng::seed_from_u64(11);
     let (mut hits, mut all) = (vec![0_u32; free.len()], 0);
-    for _ in 0..200 {
+    let cases = std::env::var("IFM_CASES").ok().and_then(|cases| cases.parse().ok());
+    for _ in 0..cases.unwrap_or(100) {
         let mut draw = || normal(&mut random);
         let shares = [0.3 * draw(), 0.1 * draw(), 0.3 * draw(), 0.3 * draw()];
         let mut truth = moved(&deployment, shares, [1.1 * draw(), 1.1 * draw()]);
@@ -118,7 +120,7 @@ fn intervals_hold_the_truth_as_often_as_they_say() {
         }
     }
     let shares: Vec<f64> = hits.iter().map(|hits| f64::from(*hits) / f64::from(all)).collect();
-    // 200 draws of 95 % deviate by 1.5 points. A sequence that takes almost no time is nearer to its
+    // 100 draws of 95 % deviate by 2.2 points. A sequence that takes almost no time is nearer to its
     // default in the fit than it is: of those intervals fewer hold the truth.
     assert!(shares.iter().all(|share| (0.87..=0.995).contains(share)), "{free:?} {shares:?}");
 }
